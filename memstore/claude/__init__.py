@@ -1,0 +1,1 @@
+"""What Claude Code does: where it looks, what it writes."""

@@ -1,0 +1,1 @@
+"""What a memory is. Pure: no clock, disk, SQL or network."""

@@ -1,0 +1,188 @@
+"""Every error that memstore raises.
+
+    MemstoreError
+    ├── Mendable                     somebody can mend this: says what, why, and the next step
+    │   ├── InputRefused             a value that was given cannot be used
+    │   │   ├── NameRefused          ... as the name or path of a memory
+    │   │   ├── SettingRefused       ... as a setting
+    │   │   └── ImportRefused        ... as a directory or file to import
+    │   ├── NotFound                 no such memory, version, operation or conflict
+    │   ├── Conflict                 two writes for one place; nothing was written
+    │   │   ├── StaleVersion         the memory moved on since the version that the write names
+    │   │   ├── AlreadyExists        an existing memory is not overwritten without its token
+    │   │   ├── NameTaken            another memory has this name already
+    │   │   └── OperationReused      an operation id was used before, for something else
+    │   ├── PlaceRefused             this folder or repository cannot be used (yet)
+    │   │   ├── FolderTaken          another store projects into the folder
+    │   │   ├── NotTrusted           a value that came with the repository awaits a person's consent
+    │   │   ├── Moved                the repository moved; its store awaits `memstore link`
+    │   │   └── FolderStopped        many files vanished or went back at once; a person decides
+    │   └── StoreUnavailable         the database cannot be used now
+    │       ├── StoreBusy            another process kept the write lock too long
+    │       ├── StoreReadOnly        no permission, or a read-only file system
+    │       ├── DiskFull
+    │       ├── StoreDamaged         not a database, or a damaged one; it is left as it is
+    │       ├── StoreNewer           written by a newer memstore; left as it is
+    │       └── EngineTooOld         the SQLite library has a known defect, or the platform is not supported
+    └── Defect                       memstore's own fault: please report it
+"""
+
+from __future__ import annotations
+
+
+class MemstoreError(Exception):
+    """The root. `str(error)` is one sentence for a person; `hint` is the next step, or empty."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class Mendable(MemstoreError):
+    """Somebody can mend this."""
+
+
+class InputRefused(Mendable):
+    """A value that was given cannot be used."""
+
+
+class NameRefused(InputRefused):
+    """The name cannot become a file name inside the memory folder."""
+
+    def __init__(self, name: str, reason: str, *, hint: str = "choose another name") -> None:
+        super().__init__(f"the name {name[:80]!r} cannot be used: {reason}", hint=hint)
+        self.name = name
+        self.reason = reason
+
+
+class SettingRefused(InputRefused):
+    """A setting has a value that cannot be used."""
+
+
+class ImportRefused(InputRefused):
+    """Nothing can be imported from there."""
+
+
+class NotFound(Mendable):
+    """There is no such memory, version, operation or conflict."""
+
+
+class Conflict(Mendable):
+    """Two writes for one place. Nothing was written."""
+
+
+class StaleVersion(Conflict):
+    """The memory moved on since the version that the write names, and the texts do not merge."""
+
+    def __init__(self, name: str, expected: str, current: str, current_text: bytes, given_text: bytes) -> None:
+        super().__init__(
+            f"{name} has changed: the write expects version {expected}, the current one is {current}",
+            hint=f"read it again (memstore show {name}) and repeat the write with --expect {current}",
+        )
+        self.name = name
+        self.expected = expected
+        self.current = current
+        self.current_text = current_text
+        self.given_text = given_text
+
+
+class AlreadyExists(Conflict):
+    """An existing memory is not overwritten without its token."""
+
+    def __init__(self, name: str, current: str) -> None:
+        super().__init__(
+            f"{name} exists already (version {current}); it is not overwritten without its token",
+            hint=f"repeat with --expect {current} to replace it, or use `memstore append {name}`",
+        )
+        self.name = name
+        self.current = current
+
+
+class NameTaken(Conflict):
+    """Another memory has this name already."""
+
+    def __init__(self, name: str, holder: str) -> None:
+        super().__init__(f"the name {name} belongs to the memory {holder} already", hint="choose another name")
+        self.name = name
+        self.holder = holder
+
+
+class OperationReused(Conflict):
+    """An operation id was used before, for something else."""
+
+    def __init__(self, operation: str) -> None:
+        super().__init__(
+            f"the operation id {operation} was used before for another change",
+            hint="leave the id out, or give every change an id of its own",
+        )
+        self.operation = operation
+
+
+class PlaceRefused(Mendable):
+    """This folder or repository cannot be used (yet)."""
+
+
+class FolderTaken(PlaceRefused):
+    """Another store projects into the folder."""
+
+    def __init__(self, folder: str, owner: str, wanted_by: str) -> None:
+        super().__init__(
+            f"the memory folder {folder} belongs to {owner}; {wanted_by} shares its slug and may not write there",
+            hint="give one of them its own folder with the setting autoMemoryDirectory, or run `memstore link`",
+        )
+        self.folder = folder
+        self.owner = owner
+        self.wanted_by = wanted_by
+
+
+class NotTrusted(PlaceRefused):
+    """A value that came with the repository awaits a person's consent."""
+
+
+class Moved(PlaceRefused):
+    """The repository moved. Its store is known and awaits `memstore link`."""
+
+    def __init__(self, root: str, old_root: str, store: str) -> None:
+        super().__init__(
+            f"{root} was known as {old_root}; its memories are in store {store}",
+            hint="run `memstore link` here to take them along, or `memstore link --new` to start afresh",
+        )
+        self.root = root
+        self.old_root = old_root
+        self.store = store
+
+
+class FolderStopped(PlaceRefused):
+    """Many files vanished or went back at once; nothing is done until a person decides."""
+
+
+class StoreUnavailable(Mendable):
+    """The database cannot be used now."""
+
+
+class StoreBusy(StoreUnavailable):
+    """Another process kept the write lock too long."""
+
+
+class StoreReadOnly(StoreUnavailable):
+    """The store cannot be written: no permission, or a read-only file system."""
+
+
+class DiskFull(StoreUnavailable):
+    """The disk is full. Earlier data is intact."""
+
+
+class StoreDamaged(StoreUnavailable):
+    """Not a database, or a damaged one. It is left exactly as it is."""
+
+
+class StoreNewer(StoreUnavailable):
+    """The store was written by a newer memstore. It is left exactly as it is."""
+
+
+class EngineTooOld(StoreUnavailable):
+    """The SQLite library has a known defect, or the platform is not supported."""
+
+
+class Defect(MemstoreError):
+    """memstore's own fault."""

@@ -1,0 +1,1 @@
+"""How memories are shown: the only reader and writer of memory directories."""

@@ -1,0 +1,1 @@
+"""Where memories are kept: the only SQL and the only apsw of the program."""
