@@ -1,0 +1,55 @@
+"""What every test gets: a home of its own, and none of the environment of whoever runs the tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# The everyday run tries the same examples each time, so that it fails for its own change only;
+# `prove` looks for new ones and prints how to repeat a failure.
+settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, database=None)
+settings.register_profile("prove", max_examples=50_000, deadline=None, print_blob=True, database=None)
+settings.load_profile("prove" if os.environ.get("MEMSTORE_PROVE") else "ci")
+
+FOREIGN = ("ANTHROPIC_", "CLAUDE", "GIT_", "MEMSTORE_", "XDG_")
+"""Families of variables by which the person's own set-up would reach into a test."""
+
+FOREIGN_NAMES = ("AI_AGENT", "EDITOR", "FORCE_COLOR", "NO_COLOR", "PAGER", "VISUAL")
+
+GIT_CONFIG = """\
+[user]
+    name = tester
+    email = tester@example.invalid
+[init]
+    defaultBranch = main
+"""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home directory, which HOME, the XDG directories and MEMSTORE_HOME point into."""
+    for name in list(os.environ):
+        if name.startswith(FOREIGN) or name in FOREIGN_NAMES:
+            monkeypatch.delenv(name)
+    place = tmp_path_factory.mktemp("home")
+    (place / ".gitconfig").write_text(GIT_CONFIG, encoding="utf-8")
+    isolated = {
+        "HOME": place,
+        "MEMSTORE_HOME": place / "memstore",
+        "XDG_CACHE_HOME": place / ".cache",
+        "XDG_CONFIG_HOME": place / ".config",
+        "XDG_DATA_HOME": place / ".local/share",
+        "XDG_STATE_HOME": place / ".local/state",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": place / ".gitconfig",
+        "GIT_AUTHOR_NAME": "tester",
+        "GIT_AUTHOR_EMAIL": "tester@example.invalid",
+        "GIT_COMMITTER_NAME": "tester",
+        "GIT_COMMITTER_EMAIL": "tester@example.invalid",
+    }
+    for name, value in isolated.items():
+        monkeypatch.setenv(name, str(value))
+    return place

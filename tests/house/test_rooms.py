@@ -1,0 +1,140 @@
+"""Rules of the house that no general tool knows, checked on the syntax trees of the modules."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "memstore").rglob("*.py"))
+
+ONLY_IN = {
+    "apsw": r"memstore/store/|memstore/core/terms\.py|memstore/hook\.py",
+    "click": r"memstore/cli/",
+    "anthropic": r"memstore/jobs/llm\.py|memstore/memory_tool\.py",
+    "sqlite3": r"(?!)",
+    "sqlite_utils": r"(?!)",
+}
+
+HEAVY = {"anthropic", "filelock", "mcp", "merge3", "platformdirs", "rich", "watchfiles", "yaml"}
+"""Imported inside the function that needs them: a search or a hook does not pay for them."""
+
+each_module = pytest.mark.parametrize("module", MODULES)
+
+
+def tree(module: str) -> ast.Module:
+    return ast.parse((ROOT / module).read_text(encoding="utf-8"), module)
+
+
+def imports(root: ast.AST) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(root):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name.split(".")[0], node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module.split(".")[0], node.lineno
+
+
+def at_import_time(root: ast.AST) -> Iterator[ast.AST]:
+    """The statements that run when the module is imported: no function bodies, no `if TYPE_CHECKING`."""
+    for node in ast.iter_child_nodes(root):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        yield node
+        yield from at_import_time(node)
+
+
+def calls(root: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    for node in ast.walk(root):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func), node
+
+
+@each_module
+def test_libraries_are_imported_only_in_their_rooms(module: str):
+    wrong = [
+        f"{module}:{line} imports {name}"
+        for name, line in imports(tree(module))
+        if name in ONLY_IN and not re.match(ONLY_IN[name], module)
+    ]
+    assert wrong == []
+
+
+@each_module
+def test_heavy_libraries_are_imported_where_they_are_used(module: str):
+    wrong = [
+        f"{module}:{node.lineno} imports {name} for everybody"
+        for node in at_import_time(tree(module))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name, _ in imports(node)
+        if name in HEAVY
+    ]
+    assert wrong == []
+
+
+@each_module
+def test_no_command_goes_through_a_shell(module: str):
+    for name, call in calls(tree(module)):
+        assert name not in {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput"}, (
+            call.lineno
+        )
+        assert not [word for word in call.keywords if word.arg == "shell"], f"{module}:{call.lineno}"
+
+
+@each_module
+def test_lines_end_at_newlines_only(module: str):
+    assert [call.lineno for name, call in calls(tree(module)) if name.endswith(".splitlines")] == []
+
+
+@each_module
+def test_only_the_command_line_prints(module: str):
+    if not module.startswith("memstore/cli/"):
+        assert [call.lineno for name, call in calls(tree(module)) if name == "print"] == []
+
+
+@each_module
+def test_a_module_is_one_room(module: str):
+    assert (ROOT / module).read_text(encoding="utf-8").count("\n") <= 400
+
+
+@each_module
+def test_what_is_raised_comes_from_the_error_tree(module: str):
+    """The command line has its own way out: click's errors and exit codes."""
+    known = {node.name for node in tree("memstore/errors.py").body if isinstance(node, ast.ClassDef)}
+    for node in ast.walk(tree(module)):
+        if (
+            isinstance(node, ast.Raise)
+            and isinstance(node.exc, ast.Call)
+            and not module.startswith("memstore/cli/")
+        ):
+            name = ast.unparse(node.exc.func).split(".")[-1]
+            assert name in known or name[0].islower(), f"{module}:{node.lineno} raises {name}"
+
+
+def python_files() -> list[str]:
+    places = ("memstore", "scripts", "tests")
+    return sorted(str(path.relative_to(ROOT)) for place in places for path in (ROOT / place).rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", python_files())
+def test_every_suppression_gives_its_reason(path: str):
+    text = (ROOT / path).read_text(encoding="utf-8")
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        for found in re.finditer(r"(type: *ignore|noqa|pragma: no cover)\S*([^#]*)(#.*)?", token.string):
+            reason = (found[2] + (found[3] or "")).strip(" :#-,")
+            assert len(reason.split()) >= 2, f"{path}:{token.start[0]}: {token.string}"
+
+
+@pytest.mark.parametrize("path", python_files())
+def test_no_path_of_some_machine_is_in_the_code(path: str):
+    text = (ROOT / path).read_text(encoding="utf-8")
+    assert re.findall(r"(?<![\w.])/(?:root|opt|work|Users/\w+|home/\w+)/", text) == []
