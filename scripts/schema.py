@@ -1,8 +1,8 @@
 """Writes schema/schema.sql from a migrated empty store, or with --check says whether it is up to date.
 
 The store is made by the program; what it holds is read by the standard library's sqlite3 in a process of its
-own, from the closed file: two SQLite libraries in one process would drop each other's locks, and a second library
-is the better witness.
+own, from the closed file: two SQLite libraries in one process would drop each other's locks, and a second
+library is the better witness.
 """
 
 from __future__ import annotations

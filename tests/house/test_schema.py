@@ -18,7 +18,7 @@ ANOTHER_TOOL = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1])
 assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')").fetchall():
+for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
     connection.execute(f'SELECT * FROM "{name}" LIMIT 1').fetchall()
 connection.execute(
     "INSERT INTO operation (id, kind, digest, at, origin, author, reason)"
