@@ -23,7 +23,12 @@ ready() {
 # (version managers leave such stubs), so each one is asked.
 base_python() {
     found=
-    for name in ${MEMSTORE_PYTHON:-python3.13 python3.12 python3.11 python3 python3.14}; do
+    if [ -n "${MEMSTORE_PYTHON:-}" ]; then
+        set -- "$MEMSTORE_PYTHON"
+    else
+        set -- python3.13 python3.12 python3.11 python3 python3.14
+    fi
+    for name in "$@"; do
         command -v "$name" >/dev/null 2>&1 || continue
         "$name" -I -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 || continue
         found=$name

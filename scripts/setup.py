@@ -16,8 +16,8 @@ import subprocess
 import sys
 
 LOCKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "locks")
-HIGHER_LOCKS = {"run": ["dev"], "dev": []}
-"""dev holds all that run holds, so it satisfies both; a new run may unsettle the dev that was there."""
+SATISFIES = {"run": ("run",), "dev": ("run", "dev")}
+"""dev holds all that run holds."""
 
 PIP_ELSEWHERE = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_REQUIREMENT", "PIP_CONSTRAINT")
 """Settings of the person's own pip that would put the packages somewhere else, or other packages in."""
@@ -56,17 +56,21 @@ def is_ready(which: str, venv: str) -> bool:
 
 
 def set_up(which: str, venv: str) -> None:
-    say(f"setting up {venv} (once; under a minute)")
     unfinished = os.path.join(venv, "memstore-unfinished")
-    if os.path.exists(unfinished) or not is_usable(venv):
+    usable = is_usable(venv) and not os.path.exists(unfinished)
+    if not usable:
+        clear(venv)
+    say(f"setting up {venv} (once; under a minute)")
+    if not usable:
         make(venv)
-    for name in (which, *HIGHER_LOCKS[which]):
+    # A new run may unsettle the dev that was there, so that one is gone too until it is asked for.
+    for name in SATISFIES:
         remove(stamp_of(name, venv))
     write(unfinished, b"")
-    wanted = read(lock_of(which))
+    satisfied = {name: read(lock_of(name)) for name in SATISFIES[which]}
     pip(venv, "install", "--requirement", lock_of(which), "--require-hashes", "--no-deps")
-    for name in ("run", "dev") if which == "dev" else ("run",):
-        write(stamp_of(name, venv), wanted if name == which else read(lock_of(name)))
+    for name, lock in satisfied.items():
+        write(stamp_of(name, venv), lock)
     remove(unfinished)
 
 
@@ -80,14 +84,17 @@ def is_usable(venv: str) -> bool:
     return answer.returncode == 0 and os.path.realpath(answer.stdout.strip()) == os.path.realpath(venv)
 
 
-def make(venv: str) -> None:
-    if os.path.lexists(venv) and not os.path.exists(os.path.join(venv, "pyvenv.cfg")):
-        if not os.path.isdir(venv) or os.listdir(venv):
-            raise Failed(
-                f"{venv} is there and is no virtual environment; move it, or name another with MEMSTORE_VENV"
-            )
-    elif os.path.isdir(venv):
+def clear(venv: str) -> None:
+    """Takes an unusable environment away. Raises Failed where something else lies there."""
+    if os.path.exists(os.path.join(venv, "pyvenv.cfg")):
         shutil.rmtree(venv)
+    elif os.path.lexists(venv) and not (os.path.isdir(venv) and not os.listdir(venv)):
+        raise Failed(
+            f"{venv} is there and is no virtual environment; move it, or name another with MEMSTORE_VENV"
+        )
+
+
+def make(venv: str) -> None:
     # The interpreter itself, not a name that an upgrade of the system points elsewhere: a venv whose python
     # changes its version under it starts, and finds none of its packages.
     base = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
