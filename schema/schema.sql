@@ -91,6 +91,19 @@ CREATE TABLE operation (
     undoes    TEXT
 ) STRICT;
 
+CREATE TABLE search_document (
+    memory      INTEGER PRIMARY KEY REFERENCES memory (pk),
+    name        TEXT NOT NULL,
+    description TEXT NOT NULL,
+    body        TEXT NOT NULL
+) STRICT;
+
+CREATE VIRTUAL TABLE search_index USING fts5(
+    name, description, body,
+    content="search_document", content_rowid="memory",
+    tokenize="porter unicode61 remove_diacritics 0 categories 'L* M* N* P* S* Co Cn'"
+);
+
 CREATE TABLE set_aside (
     pk     INTEGER PRIMARY KEY,
     folder INTEGER NOT NULL REFERENCES folder (pk),
@@ -194,6 +207,23 @@ CREATE TRIGGER line_version_stays BEFORE DELETE ON line_version BEGIN SELECT RAI
 CREATE TRIGGER operation_keeps BEFORE UPDATE ON operation BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
 CREATE TRIGGER operation_stays BEFORE DELETE ON operation BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+
+CREATE TRIGGER search_document_delete AFTER DELETE ON search_document BEGIN
+    INSERT INTO search_index (search_index, rowid, name, description, body)
+    VALUES ('delete', old.memory, old.name, old.description, old.body);
+END;
+
+CREATE TRIGGER search_document_insert AFTER INSERT ON search_document BEGIN
+    INSERT INTO search_index (rowid, name, description, body)
+    VALUES (new.memory, new.name, new.description, new.body);
+END;
+
+CREATE TRIGGER search_document_update AFTER UPDATE ON search_document BEGIN
+    INSERT INTO search_index (search_index, rowid, name, description, body)
+    VALUES ('delete', old.memory, old.name, old.description, old.body);
+    INSERT INTO search_index (rowid, name, description, body)
+    VALUES (new.memory, new.name, new.description, new.body);
+END;
 
 CREATE TRIGGER text_keeps BEFORE UPDATE ON text BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
