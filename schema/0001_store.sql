@@ -66,6 +66,7 @@ CREATE TABLE memory (
 CREATE UNIQUE INDEX memory_address ON memory (scope, layer, path_key) WHERE state = 'live';
 CREATE INDEX memory_path ON memory (path_key);
 CREATE INDEX memory_changed ON memory (changed_at);
+CREATE INDEX memory_operation ON memory (operation);
 CREATE INDEX memory_due ON memory (pk) WHERE listing = 'due' AND state = 'live';
 CREATE INDEX memory_corrected ON memory (superseded_by) WHERE superseded_by IS NOT NULL;
 
@@ -74,7 +75,7 @@ CREATE TABLE version (
     pk            INTEGER PRIMARY KEY,
     memory        INTEGER NOT NULL REFERENCES memory (pk),
     number        INTEGER NOT NULL,
-    token         TEXT NOT NULL UNIQUE,
+    token         TEXT NOT NULL,
     parent        TEXT,
     change        TEXT NOT NULL,
     scope         TEXT NOT NULL,
@@ -89,7 +90,8 @@ CREATE TABLE version (
     text          INTEGER NOT NULL REFERENCES text (id),
     origin        TEXT NOT NULL,
     operation     INTEGER NOT NULL REFERENCES operation (seq),
-    UNIQUE (memory, number)
+    UNIQUE (memory, number),
+    UNIQUE (memory, token)
 ) STRICT;
 
 CREATE INDEX version_operation ON version (operation);
@@ -112,6 +114,7 @@ CREATE TABLE line (
 ) STRICT;
 
 CREATE INDEX line_order ON line (scope, layer, rank) WHERE live = 1;
+CREATE INDEX line_operation ON line (operation);
 CREATE INDEX line_memory ON line (memory) WHERE memory IS NOT NULL;
 
 CREATE TABLE line_version (
@@ -129,17 +132,22 @@ CREATE TABLE line_version (
 
 CREATE INDEX line_version_operation ON line_version (operation);
 
--- The folders that the store projects into.
+-- The folders that the store projects into, and the directories that were imported.
+-- shows: every operation up to this one is on its files. gone_at: since when it is missing or empty.
+-- stamp: the directory's own stamp at the last whole scan.
 CREATE TABLE folder (
     pk       INTEGER PRIMARY KEY,
     path     TEXT NOT NULL UNIQUE,
     taken_at INTEGER NOT NULL,
-    gone_at  INTEGER
+    gone_at  INTEGER,
+    shows    INTEGER NOT NULL DEFAULT 0,
+    stamp    TEXT
 ) STRICT;
 
 -- What was last put or accepted under a name: the merge base of an edit that is nobody's.
 -- stamp: "size mtime_ns ctime_ns inode" of the file then; NULL where it must be read again.
 -- lines: for the index, a JSON array of [line id, version] for each line shown.
+-- flagged: a JSON array of the lines that were kept once against the file's wish.
 CREATE TABLE shown (
     folder        INTEGER NOT NULL REFERENCES folder (pk),
     name          TEXT NOT NULL,
@@ -149,15 +157,17 @@ CREATE TABLE shown (
     stamp         TEXT,
     missing_since INTEGER,
     lines         TEXT,
+    flagged       TEXT,
     PRIMARY KEY (folder, name)
 ) STRICT, WITHOUT ROWID;
 
--- Every text that was shown under a name before, oldest first.
+-- Every text that was shown under a name before, oldest first. put: it gave way to a projection, not to a save.
 CREATE TABLE shown_before (
     folder INTEGER NOT NULL,
     name   TEXT NOT NULL,
     n      INTEGER NOT NULL,
     text   INTEGER NOT NULL REFERENCES text (id),
+    put    INTEGER NOT NULL CHECK (put IN (0, 1)),
     at     INTEGER NOT NULL,
     PRIMARY KEY (folder, name, n)
 ) STRICT, WITHOUT ROWID;

@@ -161,6 +161,8 @@ class ChangeSet:
     conflicts: tuple[OpenConflict | CloseConflict, ...] = ()
     reason: str = ""
     undoes: str | None = None
+    request: str = ""
+    """What the caller asked for, so that a repeated call is told from another one; empty: the changes themselves."""
     real: bool = True
     """A real write gives due memories their index line; absorbing a folder does not."""
 

@@ -52,3 +52,8 @@ def token(memory_id: str, operation_id: str) -> str:
 def digest(data: bytes, *, length: int = 32) -> str:
     """`length` lowercase hex characters (an even number, at most 64) that stand for `data`."""
     return blake2b(data, digest_size=32).hexdigest()[:length]
+
+
+def fingerprint(data: bytes) -> bytes:
+    """The 16 bytes by which a text is known."""
+    return blake2b(data, digest_size=16).digest()

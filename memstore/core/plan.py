@@ -1,0 +1,120 @@
+"""What a write comes to, given what stands there now. Pure: the caller reads, plans, applies, and plans again.
+
+1. `new` where a living memory stands: refused. Where none or a retired one stands: made, or brought back.
+2. No token where a living memory stands: refused, with the current token.
+3. The current token: the text replaces what stands there.
+4. An older token: merged three ways against the version it names; where that fails, refused with both texts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from memstore.core.changes import Change, Create, Revise
+from memstore.core.frontmatter import compose, read, set_field, with_body
+from memstore.core.merge import merge_texts
+from memstore.core.model import NEW, Memory, Shelf, Version
+from memstore.core.taxonomy import DEFAULT_TYPE
+from memstore.errors import AlreadyExists, NotFound, StaleVersion
+
+OnConflict = Literal["merge", "refuse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a caller wants to stand in a memory. None: leave that field as it is."""
+
+    body: str | None = None
+    description: str | None = None
+    type: str | None = None
+    name: str | None = None
+
+
+def has_header(text: str) -> bool:
+    """Whether a text brings its own frontmatter."""
+    return read(text.encode("utf-8", "surrogatepass")).has_header
+
+
+def new_text(name: str, wanted: Wanted) -> bytes:
+    """The first text of a memory. A body that brings its own header is taken as it is, but for fields named too."""
+    body = wanted.body or ""
+    if has_header(body):
+        return _with_fields(body.encode("utf-8"), wanted)
+    return compose(wanted.name or name, wanted.description or "", wanted.type or DEFAULT_TYPE, body)
+
+
+def revised_text(base: bytes, wanted: Wanted) -> bytes:
+    """`base` with the wanted fields and body in place; every other byte of its header stays."""
+    if wanted.body is not None and has_header(wanted.body):
+        return _with_fields(wanted.body.encode("utf-8"), wanted)
+    content = base if wanted.body is None else with_body(base, _ended(wanted.body))
+    return _with_fields(content, wanted)
+
+
+def _with_fields(content: bytes, wanted: Wanted) -> bytes:
+    for field, value in (("name", wanted.name), ("description", wanted.description), ("type", wanted.type)):
+        if value is not None:
+            content = set_field(content, field, value)
+    return content
+
+
+def _ended(body: str) -> str:
+    return body if not body or body.endswith("\n") else body + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The step to take; None where the wanted text stands there already. `merged`: it was merged with newer text."""
+
+    change: Change | None
+    merged: bool = False
+
+
+def plan_write(
+    head: Memory | None,
+    named: Version | None,
+    expect: str | None,
+    wanted: Wanted,
+    *,
+    path: str,
+    title: str,
+    shelf: Shelf,
+    new_id: str,
+    on_conflict: OnConflict = "merge",
+) -> Plan:
+    """Plans a write. `named`: the version that the token `expect` names, where it is not the head's.
+
+    Raises AlreadyExists, StaleVersion, NotFound.
+    """
+    if head is None:
+        if expect not in (None, NEW):
+            raise NotFound(f"there is no memory {path}, so no version {expect} of it", hint="see `memstore list`")
+        return Plan(Create(new_id, shelf, path, new_text(title, wanted)))
+    if not head.state.live:
+        return _plan_revival(head, expect, wanted, title)
+    if expect in (None, NEW):
+        raise AlreadyExists(head.path, head.token)
+    if expect == head.token:
+        content = revised_text(head.state.content, wanted)
+        return Plan(None if content == head.state.content else Revise(head.id, head.token, content))
+    if named is None:
+        raise NotFound(f"{head.path} has no version {expect}", hint=f"its current version is {head.token}")
+    content = revised_text(named.state.content, wanted)
+    if on_conflict == "refuse":
+        raise StaleVersion(head.path, named.token, head.token, head.state.content, content)
+    merged = merge_texts(named.state.content, head.state.content, content)
+    if merged.conflict:
+        raise StaleVersion(head.path, named.token, head.token, head.state.content, content)
+    if merged.content == head.state.content:
+        return Plan(None, merged=True)
+    return Plan(Revise(head.id, head.token, merged.content, merged=True), merged=True)
+
+
+def _plan_revival(head: Memory, expect: str | None, wanted: Wanted, title: str) -> Plan:
+    if expect in (None, NEW):
+        return Plan(Revise(head.id, head.token, new_text(title, wanted)))
+    content = revised_text(head.state.content, wanted)
+    if expect == head.token:
+        return Plan(Revise(head.id, head.token, content))
+    raise StaleVersion(head.path, str(expect), head.token, head.state.content, content)

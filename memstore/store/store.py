@@ -1,0 +1,270 @@
+"""Store: one SQLite file, and the only way into it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import apsw
+
+from memstore.core.changes import ChangeSet
+from memstore.core.model import Applied, ConflictRecord, Memory, Operation, Provenance, Shelf, Version
+from memstore.core.terms import TERMS_VERSION, Query
+from memstore.errors import MemstoreError, StoreDamaged, StoreReadOnly, StoreUnavailable
+from memstore.store import lines, migrate, reader, search, shown, writer
+from memstore.store.connection import Link, create_file, open_link
+
+DATABASE = "store.db"
+_BORN = "store.id"
+Made = list[tuple[str, str, int, str]]
+_NOBODY = Provenance("tool", "")
+
+
+class Store:
+    """All reads and writes of one store. One object belongs to one thread of one process.
+
+    Every method raises the kinds of `errors.StoreUnavailable` where the database cannot be used.
+    """
+
+    def __init__(self, directory: str, link: Link, clock: Callable[[], int]) -> None:
+        self.directory = directory
+        self.path = link.path
+        self._link = link
+        self._clock = clock
+
+    @classmethod
+    def open(cls, directory: str, store: str, clock: Callable[[], int], *, writable: bool = True) -> Store:
+        """Opens the store in `directory`, making it where there is none.
+
+        `store`: the id a new store gets. `clock`: unix microseconds. Raises StoreNewer, StoreDamaged and kin.
+        """
+        path = os.path.join(directory, DATABASE)
+        if not os.path.lexists(path):
+            if not writable:
+                raise StoreUnavailable(f"there is no store at {path}", hint="run `memstore sync` in the repository")
+            return cls._open_first(directory, path, store, clock)
+        if writable and not os.access(path, os.W_OK):
+            writable = False
+        link = open_link(path, writable=writable)
+        try:
+            ready = migrate.check(link.connection, path)
+        except MemstoreError:
+            link.close()
+            raise
+        if not ready:
+            link.close()
+            if not writable:
+                raise StoreReadOnly(f"{path} needs a newer schema and is read-only", hint="make it writable once")
+            return cls._open_first(directory, path, store, clock)
+        opened = cls(directory, link, clock)
+        opened._follow_terms(writable)
+        return opened
+
+    @classmethod
+    def _open_first(cls, directory: str, path: str, store: str, clock: Callable[[], int]) -> Store:
+        """Makes or migrates the database, one process at a time."""
+        try:
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            lock = os.open(os.path.join(directory, "open.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreReadOnly(
+                f"the store's folder {directory} cannot be used: {error.strerror}",
+                hint="set MEMSTORE_HOME to a folder of yours",
+            ) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            born = os.path.join(directory, _BORN)
+            known = os.path.exists(born)
+            if known and (not os.path.exists(path) or os.path.getsize(path) == 0):
+                raise StoreDamaged(
+                    f"{path} is missing or empty, yet this store has been used; nothing was changed",
+                    hint=f"restore it from a backup; to start afresh, move the folder {directory} away",
+                )
+            create_file(path)
+            link = open_link(path)
+            try:
+                if not migrate.check(link.connection, path):
+                    migrate.migrate(link.connection, store=store, now=clock())
+                if not known:
+                    _write_mark(born, store)
+            except apsw.Error as error:
+                link.close()
+                raise migrate.translated(error, path) from error
+            except BaseException:
+                link.close()
+                raise
+            return cls(directory, link, clock)
+        finally:
+            os.close(lock)
+
+    def _follow_terms(self, writable: bool) -> None:
+        row = self._link.connection.execute("SELECT terms_version FROM store").fetchone()
+        if not writable or row is None or row[0] == TERMS_VERSION:
+            return
+        with self._link.writing() as connection:
+            writer.reindex(connection)
+            connection.execute("UPDATE store SET terms_version = ?", (TERMS_VERSION,))
+
+    def close(self) -> None:
+        """Closes the database."""
+        self._link.close()
+
+    def now(self) -> int:
+        """Unix microseconds, by the clock the store was given."""
+        return self._clock()
+
+    # Writing
+
+    def apply(
+        self, change_set: ChangeSet, *, folder: int | None = None, shown_changes: Sequence[shown.ShownChange] = ()
+    ) -> Applied:
+        """Commits a change set, and with it what a folder shows. On return it survives a power cut.
+
+        Raises StaleVersion, NameTaken, OperationReused (nothing was written then), StoreBusy, DiskFull and kin.
+        A commit that fails may be found done after a crash, so its operation is looked up afresh.
+        """
+        texts = writer.prepare_all(change_set)
+        request = writer.request_digest(change_set)
+        try:
+            with self._link.writing() as connection:
+                applied = writer.apply(connection, change_set, texts, request)
+                if folder is not None and shown_changes:
+                    shown.write(connection, folder, tuple(shown_changes), change_set.at)
+        except StoreUnavailable:
+            found = self._look_up(change_set.operation, request)
+            if found is None:
+                raise
+            return found
+        return applied
+
+    def done(self, operation: str, request: str, kind: str) -> Applied | None:
+        """What an operation id did when it was used before; None where it is new. Raises OperationReused."""
+        wanted = writer.request_digest(ChangeSet(operation, kind, 0, _NOBODY, request=request))
+        with self._link.reading() as connection:
+            return writer.repeated(connection, operation, wanted)
+
+    def _look_up(self, operation: str, request: bytes) -> Applied | None:
+        try:
+            link = open_link(self.path, writable=False)
+        except MemstoreError:
+            return None
+        try:
+            with link.reading() as connection:
+                return writer.repeated(connection, operation, request)
+        except MemstoreError:
+            return None
+        finally:
+            link.close()
+
+    def show(
+        self, folder: int, changes: Sequence[shown.ShownChange], *, shows: int | None = None, gone_at: int | None = -1
+    ) -> None:
+        """Records what a folder shows now. `shows`: up to which operation; `gone_at`: since when it is gone."""
+        with self._link.writing() as connection:
+            shown.write(connection, folder, tuple(changes), self._clock())
+            if shows is not None:
+                shown.set_shows(connection, folder, shows)
+            if gone_at != -1:
+                shown.set_gone(connection, folder, gone_at)
+
+    def add_folder(self, path: str) -> shown.FolderRow:
+        """The row of a folder, made where there is none."""
+        with self._link.reading() as connection:
+            row = shown.folder_row(connection, path)
+        if row is not None:
+            return row
+        with self._link.writing() as connection:
+            return shown.add_folder(connection, path, self._clock())
+
+    def forget_shown(self, folder: int) -> None:
+        """Drops all that is known of a folder's files, so that it is shown afresh."""
+        with self._link.writing() as connection:
+            shown.forget_all(connection, folder, self._clock())
+            shown.set_gone(connection, folder, None)
+
+    # Reading
+
+    @contextmanager
+    def view(self) -> Iterator[apsw.Connection]:
+        """One moment of the store, for several reads by the functions of this room."""
+        with self._link.reading() as connection:
+            yield connection
+
+    def at(self, shelf: Shelf, path: str) -> Memory | None:
+        """The memory at an address, living or retired."""
+        with self.view() as connection:
+            return reader.by_path(connection, shelf, path)
+
+    def memory(self, memory: str) -> Memory | None:
+        """A memory by its id."""
+        with self.view() as connection:
+            return reader.by_id(connection, memory)
+
+    def named(self, shelf: Shelf, name: str) -> list[Memory]:
+        """The living memories with this `name`."""
+        with self.view() as connection:
+            return reader.by_name(connection, shelf, name)
+
+    def formerly_at(self, shelf: Shelf, path: str) -> Memory | None:
+        """The memory that stood at an address before it was renamed."""
+        with self.view() as connection:
+            return reader.by_old_path(connection, shelf, path)
+
+    def memories(self, shelf: Shelf | None = None, *, retired: bool = False) -> list[Memory]:
+        """All living memories, by path; with `retired` the others too."""
+        with self.view() as connection:
+            return reader.heads(connection, shelf, retired=retired)
+
+    def versions(self, memory: str) -> list[Version]:
+        """All versions of a memory, oldest first."""
+        with self.view() as connection:
+            return reader.versions(connection, memory)
+
+    def version(self, memory: str, *, number: int = 0, token: str = "") -> Version | None:
+        """One version of a memory."""
+        with self.view() as connection:
+            return reader.version_by(connection, memory, number=number, token=token)
+
+    def operation(self, reference: str) -> Operation | None:
+        """An operation by its number (`12`, `#12`) or the beginning of its id."""
+        number = reference.removeprefix("#")
+        with self.view() as connection:
+            if number.isascii() and number.isdigit() and len(number) < 19:
+                return reader.operation_by_seq(connection, int(number))
+            return reader.operation_by_id(connection, reference)
+
+    def operations(self, memory: str | None = None, *, since: int = 0, limit: int = -1) -> list[tuple[Operation, Made]]:
+        """Operations, newest first, with what each made."""
+        with self.view() as connection:
+            return list(reader.operations(connection, memory=memory, since=since, limit=limit))
+
+    def made_by(self, seq: int) -> tuple[list[Version], list[lines.LineStep]]:
+        """The versions and the index lines that an operation wrote."""
+        with self.view() as connection:
+            return reader.versions_of(connection, seq), lines.steps_of(connection, seq)
+
+    def conflicts(self, *, everything: bool = False) -> list[ConflictRecord]:
+        """Open conflicts, oldest first; with `everything` the settled ones too."""
+        with self.view() as connection:
+            return reader.conflicts(connection, everything=everything)
+
+    def search(self, query: Query, filters: search.Filters, limit: int, offset: int = 0) -> list[search.Hit]:
+        """Ranked hits; never raises for anything a person types."""
+        with self.view() as connection:
+            return search.search(connection, query, filters, limit, offset)
+
+    def counts(self) -> dict[str, int]:
+        """How many there are of everything."""
+        with self.view() as connection:
+            return reader.counts(connection)
+
+
+def _write_mark(path: str, store: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, store.encode() + b"\n")
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,316 @@
+"""The one way in: a change set becomes rows, inside one transaction.
+
+Everything that can be computed beforehand (digests, fields, search terms) is, in `prepare`, so that the write
+lock is held for statements alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import apsw
+
+from memstore.core.changes import (
+    Append,
+    Change,
+    ChangeSet,
+    CloseConflict,
+    Create,
+    OpenConflict,
+    change_name,
+    expectation,
+    next_state,
+)
+from memstore.core.frontmatter import calm, read
+from memstore.core.ids import fingerprint
+from memstore.core.ids import token as version_token
+from memstore.core.model import Applied, Origin, State, Version, least_trusted
+from memstore.core.names import collision_key, stem
+from memstore.core.terms import index_document
+from memstore.errors import Defect, NameTaken, NotFound, OperationReused, StaleVersion
+from memstore.store import lines
+from memstore.store.reader import (
+    VERSION_COLUMNS,
+    HeadRow,
+    head_row,
+    memory_pk,
+    text_content,
+    version_from_row,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text with all that its rows need."""
+
+    content: bytes
+    digest: bytes
+    calm: bytes
+    name: str | None
+    description: str
+    type: str | None
+    terms: tuple[str, str, str]
+
+
+def prepare(content: bytes) -> Text:
+    """Digests, fields and search terms of a memory's text."""
+    document = read(content)
+    description = document.description or ""
+    return Text(
+        content,
+        fingerprint(content),
+        fingerprint(calm(content)),
+        document.name or None,
+        description,
+        document.type,
+        index_document(document.name or "", description, document.body),
+    )
+
+
+def prepare_all(change_set: ChangeSet) -> dict[bytes, Text]:
+    """The texts of a change set, by their content. For use before the write lock is taken."""
+    texts: dict[bytes, Text] = {}
+    for change in change_set.changes:
+        content = _content_of(change)
+        if content is not None and content not in texts:
+            texts[content] = prepare(content)
+    return texts
+
+
+def _content_of(change: Change) -> bytes | None:
+    state = getattr(change, "state", None)
+    content = state.content if isinstance(state, State) else getattr(change, "content", None)
+    return content if isinstance(content, bytes) else None
+
+
+def request_digest(change_set: ChangeSet) -> bytes:
+    """What a repeated call must ask for again, to be taken for the same call."""
+    asked: object = change_set.request
+    if not change_set.request:
+        # A repeated create may carry a fresh id: the address and the text are what was asked for.
+        asked = [
+            (change.shelf, change.path, change.content) if isinstance(change, Create) else change
+            for change in change_set.changes
+        ], change_set.lines
+    return fingerprint(repr((change_set.kind, asked)).encode("utf-8", "surrogatepass"))
+
+
+def apply(
+    connection: apsw.Connection, change_set: ChangeSet, texts: dict[bytes, Text], request: bytes
+) -> Applied:
+    """Writes all of a change set. Call inside a write transaction.
+
+    Raises StaleVersion, NameTaken, NotFound, OperationReused; the caller rolls back.
+    """
+    done = repeated(connection, change_set.operation, request)
+    if done is not None:
+        return done
+    seq = _insert_operation(connection, change_set, request)
+    versions: list[Version] = []
+    touched: set[int] = set()
+    for change in change_set.changes:
+        version, pk = _apply_change(connection, change_set, seq, change, texts)
+        if pk in touched:
+            raise Defect("one operation writes a memory once")
+        touched.add(pk)
+        versions.append(version)
+    lines.apply_changes(connection, seq, change_set.lines)
+    lines.follow(connection, seq, change_set.operation, touched, now=change_set.at, real=change_set.real)
+    for conflict in change_set.conflicts:
+        _apply_conflict(connection, seq, conflict)
+    return Applied(change_set.operation, seq, tuple(versions))
+
+
+def repeated(connection: apsw.Connection, operation: str, request: bytes) -> Applied | None:
+    """The first result of an operation id that was used before; None where it is new. Raises OperationReused."""
+    row = connection.execute("SELECT seq, digest FROM operation WHERE id = ?", (operation,)).fetchone()
+    if row is None:
+        return None
+    seq, known = row
+    if known != request:
+        raise OperationReused(operation)
+    rows = connection.execute(f"{VERSION_COLUMNS} WHERE v.operation = ? ORDER BY v.pk", (seq,))
+    return Applied(operation, seq, tuple(version_from_row(row) for row in rows), repeated=True)
+
+
+def text_row(connection: apsw.Connection, content: bytes, known: Text | None = None) -> int:
+    """The row of a text, made where there is none."""
+    digest = known.digest if known is not None else fingerprint(content)
+    row = connection.execute("SELECT id FROM text WHERE digest = ?", (digest,)).fetchone()
+    if row is not None:
+        return int(row[0])
+    calm_digest = known.calm if known is not None else fingerprint(calm(content))
+    connection.execute(
+        "INSERT INTO text (digest, calm, content) VALUES (?, ?, ?)", (digest, calm_digest, _stored(content))
+    )
+    return connection.last_insert_rowid()
+
+
+def _stored(content: bytes) -> str | bytes:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content
+
+
+def _insert_operation(connection: apsw.Connection, change_set: ChangeSet, request: bytes) -> int:
+    who = change_set.provenance
+    connection.execute(
+        "INSERT INTO operation (id, kind, digest, at, origin, author, session, worktree, branch, commit_id,"
+        " reason, undoes) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            change_set.operation, change_set.kind, request, change_set.at, who.origin, who.author, who.session,
+            who.worktree, who.branch, who.commit, change_set.reason, change_set.undoes,
+        ),
+    )  # fmt: skip
+    return connection.last_insert_rowid()
+
+
+def _apply_change(
+    connection: apsw.Connection, change_set: ChangeSet, seq: int, change: Change, texts: dict[bytes, Text]
+) -> tuple[Version, int]:
+    head = head_row(connection, change.memory)
+    state = next_state(change, None if head is None else head.state)
+    _check_expectation(change, head)
+    text = texts.get(state.content) or prepare(state.content)
+    if not (
+        head is not None and head.path == state.path and head.state.shelf == state.shelf and head.state.live
+    ):
+        _check_address(connection, change.memory, state)
+    version = Version(
+        memory=change.memory,
+        number=1 if head is None else head.version + 1,
+        token=version_token(change.memory, change_set.operation),
+        parent=None if head is None else head.token,
+        change=change_name(change),
+        state=state,
+        name=text.name or stem(state.path),
+        description=text.description,
+        type=text.type,
+        origin=_origin(change, head, change_set.provenance.origin),
+        operation=change_set.operation,
+        seq=seq,
+        at=change_set.at,
+    )
+    return version, _write_version(connection, version, head, text, change)
+
+
+def _check_expectation(change: Change, head: HeadRow | None) -> None:
+    expected = expectation(change)
+    if expected is not None and head is not None and head.token != expected:
+        given = _content_of(change)
+        raise StaleVersion(
+            head.path, expected, head.token, head.state.content, given if given is not None else b""
+        )
+
+
+def _check_address(connection: apsw.Connection, memory: str, state: State) -> None:
+    if not state.live:
+        return
+    row = connection.execute(
+        "SELECT path FROM memory WHERE scope = ? AND layer = ? AND path_key = ? AND state = 'live' AND id <> ?",
+        (state.shelf.scope, state.shelf.layer, collision_key(state.path), memory),
+    ).fetchone()
+    if row is not None:
+        raise NameTaken(state.path, row[0])
+
+
+def _origin(change: Change, head: HeadRow | None, actor: Origin) -> Origin:
+    """Words that stay keep their origin; words that are added or mixed in take the less trusted one."""
+    content = _content_of(change)
+    if head is None or (
+        content is not None and not isinstance(change, Append) and not getattr(change, "merged", False)
+    ):
+        return actor
+    if content is None and not isinstance(change, Append):
+        return head.origin
+    return least_trusted(actor, head.origin)
+
+
+def _write_version(
+    connection: apsw.Connection, version: Version, head: HeadRow | None, text: Text, change: Change
+) -> int:
+    state = version.state
+    text_id = head.text if head is not None and head.state.content == state.content else None
+    if text_id is None:
+        text_id = text_row(connection, state.content, text)
+    by = None if state.superseded_by is None else memory_pk(connection, state.superseded_by)
+    common = (
+        state.shelf.scope, state.shelf.layer, state.path, "live" if state.live else "retired", int(state.pinned), by,
+        version.name, version.description, version.type, text_id, version.origin,
+    )  # fmt: skip
+    key = collision_key(state.path)
+    if head is None:
+        listing, due_at = (change.listing, change.due_at) if isinstance(change, Create) else ("due", None)
+        connection.execute(
+            "INSERT INTO memory (scope, layer, path, state, pinned, superseded_by, name, description, type, text,"
+            " origin, id, path_key, version, token, operation, changed_at, created_at, listing, due_at)"
+            " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            (*common, version.memory, key, version.number, version.token, version.seq, version.at, version.at,
+             listing, due_at),
+        )  # fmt: skip
+        pk = connection.last_insert_rowid()
+    else:
+        pk = head.pk
+        connection.execute(
+            "UPDATE memory SET scope=?, layer=?, path=?, state=?, pinned=?, superseded_by=?, name=?, description=?,"
+            " type=?, text=?, origin=?, path_key=?, version=?, token=?, operation=?, changed_at=? WHERE pk=?",
+            (*common, key, version.number, version.token, version.seq, version.at, pk),
+        )
+    connection.execute(
+        "INSERT INTO version (scope, layer, path, state, pinned, superseded_by, name, description, type, text,"
+        " origin, memory, number, token, parent, change, operation) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        (*common, pk, version.number, version.token, version.parent, version.change, version.seq),
+    )
+    if head is None or head.text != text_id or head.path != state.path:
+        name_terms = text.terms[0] if text.name else index_document(version.name, "", "")[0]
+        connection.execute(
+            "INSERT INTO search_document (memory, name, description, body) VALUES (?,?,?,?) ON CONFLICT (memory)"
+            " DO UPDATE SET name = excluded.name, description = excluded.description, body = excluded.body",
+            (pk, name_terms, text.terms[1], text.terms[2]),
+        )
+    return pk
+
+
+def _apply_conflict(connection: apsw.Connection, seq: int, conflict: OpenConflict | CloseConflict) -> None:
+    if isinstance(conflict, CloseConflict):
+        connection.execute(
+            "UPDATE conflict SET resolved = ?, resolution = ? WHERE id = ? AND resolved IS NULL",
+            (seq, conflict.resolution, conflict.id),
+        )
+        if connection.changes() == 0:
+            raise NotFound(f"there is no open conflict {conflict.id}", hint="see `memstore conflicts`")
+        return
+    connection.execute(
+        "INSERT INTO conflict (id, memory, path, kind, base, theirs, note, operation) VALUES (?,?,?,?,?,?,?,?)",
+        (
+            conflict.id,
+            None if conflict.memory is None else memory_pk(connection, conflict.memory),
+            conflict.path,
+            conflict.kind,
+            None if conflict.base is None else text_row(connection, conflict.base),
+            text_row(connection, conflict.theirs),
+            conflict.note,
+            seq,
+        ),
+    )
+
+
+def reindex(connection: apsw.Connection) -> int:
+    """Segments every memory anew, after the terms' rules changed. Returns how many."""
+    rows = connection.execute(
+        "SELECT m.pk, m.name, t.content FROM memory m JOIN text t ON t.id = m.text"
+    ).fetchall()
+    connection.executemany(
+        "INSERT INTO search_document (memory, name, description, body) VALUES (?,?,?,?) ON CONFLICT (memory)"
+        " DO UPDATE SET name = excluded.name, description = excluded.description, body = excluded.body",
+        _reindexed(rows),
+    )
+    return len(rows)
+
+
+def _reindexed(rows: Iterable[tuple[int, str, str | bytes]]) -> Iterable[tuple[int, str, str, str]]:
+    for pk, name, content in rows:
+        document = read(text_content(content))
+        yield pk, *index_document(name, document.description or "", document.body)
