@@ -5,6 +5,8 @@ Pure: the clock and the random bytes are handed in.
 
 from __future__ import annotations
 
+from memstore.errors import Defect
+
 try:
     # `hashlib` gives this very function, but loads OpenSSL first: 8 ms, more than the rest of a hook's start.
     from _blake2 import blake2b
@@ -19,12 +21,12 @@ def uuid7(milliseconds: int, random_bits: bytes) -> str:
     """A UUID of version 7 (RFC 9562): 48 bits of Unix time in milliseconds, then 74 random bits.
 
     `random_bits` is exactly 10 bytes; six of its bits give way to version and variant.
-    Raises ValueError when the time does not fit in 48 bits or the bytes are too few or too many.
+    Raises Defect when the time does not fit in 48 bits or the bytes are too few or too many.
     """
     if not 0 <= milliseconds < 1 << 48:
-        raise ValueError("the time does not fit in 48 bits of milliseconds")
+        raise Defect("the time does not fit in 48 bits of milliseconds")
     if len(random_bits) != _RANDOM_BYTES:
-        raise ValueError(f"a UUID needs exactly {_RANDOM_BYTES} random bytes")
+        raise Defect(f"a UUID needs exactly {_RANDOM_BYTES} random bytes")
     random = int.from_bytes(random_bits, "big")
     rand_a = random >> 68
     rand_b = random & ((1 << 62) - 1)

@@ -31,12 +31,9 @@ def read_bounded(path: str, limit: int) -> bytes:
     raise OSError(errno.EFBIG, f"larger than {limit} bytes", path)
 
 
-def replace_whole(path: str, data: bytes, temporary: str) -> None:
-    """Puts `data` under `path`: after any crash the old bytes or the new ones are there, never a part.
-
-    `temporary` is a name in the same directory that no other writer uses.
-    """
-    _write_new(temporary, data)
+def replace_whole(path: str, data: bytes) -> None:
+    """Puts `data` under `path`: after any crash the old bytes or the new ones are there, never a part."""
+    temporary = _write_beside(path, data)
     try:
         os.rename(temporary, path)
     except OSError:
@@ -45,12 +42,12 @@ def replace_whole(path: str, data: bytes, temporary: str) -> None:
     sync_directory(os.path.dirname(path))
 
 
-def create_whole(path: str, data: bytes, temporary: str) -> bool:
+def create_whole(path: str, data: bytes) -> bool:
     """Puts `data` under `path` unless something is there already; True when this call made it.
 
     The name appears with all its bytes at once, so that whoever loses the race can read the winner's file.
     """
-    _write_new(temporary, data)
+    temporary = _write_beside(path, data)
     try:
         os.link(temporary, path)
     except FileExistsError:
@@ -70,8 +67,10 @@ def sync_directory(path: str) -> None:
         os.close(handle)
 
 
-def _write_new(path: str, data: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+def _write_beside(path: str, data: bytes) -> str:
+    """Writes `data` under a new name in the directory of `path`, safe on the disk; gives that name."""
+    temporary = f"{path}.{os.urandom(8).hex()}.tmp"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         try:
             view = memoryview(data)
@@ -81,5 +80,6 @@ def _write_new(path: str, data: bytes) -> None:
         finally:
             os.close(handle)
     except OSError:
-        os.unlink(path)
+        os.unlink(temporary)
         raise
+    return temporary
