@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memstore.core.decisions import SECOND_SCAN, File, Shown, Stored, WaitSecondScan
-from memstore.core.frontmatter import alike, calm, read
+from memstore.core.frontmatter import alike, calm, read, split
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,10 @@ def went_back(file: File, shown: Shown, stored: Stored | None) -> bool:
 
 
 def find_renames(absent: Mapping[str, Shown], new: Mapping[str, File]) -> dict[str, str]:
-    """Rule 28: old name -> new name. `absent`: names with a B but no file; `new`: files without a B."""
+    """Rule 28: old name -> new name. `absent`: names with a B but no file; `new`: files without a B.
+
+    Texts are compared without their `name`: whoever renames a file often changes that along with it.
+    """
     before = {name: shown.content for name, shown in absent.items()}
     after = {
         name: file.content
@@ -131,4 +134,4 @@ def _mostly_same_lines(one: bytes, other: bytes) -> bool:
 
 def _lines_with_words(text: bytes) -> Counter[bytes]:
     """The body's lines that are not blank."""
-    return Counter(line for line in calm(text).split(b"\n") if line.strip())
+    return Counter(line for each in split(text)[1].split(b"\n") if (line := each.strip()))

@@ -210,7 +210,7 @@ def _in_order(ours: list[_Hunk], theirs: list[_Hunk]) -> list[_Hunk]:
 
 def _merge_headers(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, tuple[str, ...]]:
     """The header with the changes of both sides in it, or the fields in conflict."""
-    was, mine, other = _fields(base), _fields(ours), _fields(theirs)
+    was, mine, other = fields_of(base), fields_of(ours), fields_of(theirs)
     wanted: Fields = {}
     disputed = []
     for key in mine | other | was:
@@ -223,7 +223,7 @@ def _merge_headers(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, tupl
     if disputed:
         return b"", tuple(disputed)
     for candidate in _candidates(base, ours, theirs, wanted):
-        found = _fields(candidate)
+        found = fields_of(candidate)
         if not read(candidate).problems and all(_same(key, wanted, found) for key in wanted | found):
             return _with_line_ends_of(ours, split(candidate)[0]), ()
     return b"", tuple(key for key in wanted if not _same(key, mine, other))
@@ -241,7 +241,7 @@ def _candidates(base: bytes, ours: bytes, theirs: bytes, wanted: Fields) -> Iter
     if not merged.conflict:
         yield merged.text.encode()
     for side in (ours, theirs):
-        found = _fields(side)
+        found = fields_of(side)
         try:
             for key in FIELDS:
                 value = wanted.get(key)
@@ -252,7 +252,7 @@ def _candidates(base: bytes, ours: bytes, theirs: bytes, wanted: Fields) -> Iter
         yield side
 
 
-def _fields(text: bytes) -> Fields:
+def fields_of(text: bytes) -> Fields:
     """What a header says, the client's stamps left out, keys as if none had been moved under `metadata`."""
     document = read(text)
     fields: Fields = {"name": document.name, "description": document.description, "type": document.type}

@@ -72,7 +72,7 @@ from memstore.core.decisions import (
     WaitSecondScan,
 )
 from memstore.core.frontmatter import alike, calm, read
-from memstore.core.merge import merge_texts
+from memstore.core.merge import fields_of, merge_texts
 
 
 def reconcile_name(file: File, shown: Shown | None, stored: Stored | None, *, now: int) -> Decision:
@@ -187,7 +187,11 @@ def _unchanged(shown: Shown, stored: Stored) -> bool:
 
 
 def _line_counts(content: bytes) -> Counter[str]:
-    return Counter(calm(content).decode(errors="replace").split("\n"))
+    """The body's lines and the fields, as lines a person can read. The name is left out: clients rewrite it."""
+    document = read(content)
+    lines = Counter(line.removesuffix("\r") for line in document.body.split("\n"))
+    lines.update(f"{key}: {value}" for key, value in fields_of(content).items() if value and key != "name")
+    return lines
 
 
 def _distance(one: Counter[str], other: Counter[str]) -> int:
