@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from memstore.core.scalars import render
 from memstore.core.yamlish import Entry, Header, Problem, parse, plain_fields
@@ -63,9 +64,8 @@ class Document:
     lists: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Fields:
-    """What a header says, whichever way it was read."""
+class _Fields(NamedTuple):
+    """What a header says, whichever way it was read. (A tuple: made for every file of every scan.)"""
 
     name: str | None
     description: str | None
@@ -93,7 +93,7 @@ def read(content: bytes) -> Document:
         problems += (Problem(_line(content, content.index(b"\0")), "a NUL character"),)
     if not start and (line := _unclosed(content)):
         problems += (Problem(line, "a header begins here that is never closed"),)
-    newline = "\r\n" if b"\r\n" in content and content.find(b"\r\n") < content.find(b"\n") else "\n"
+    newline = "\r\n" if content[: content.find(b"\n") + 1].endswith(b"\r\n") else "\n"
     return Document(
         fields.name,
         fields.description,
@@ -130,14 +130,19 @@ def with_body(content: bytes, body: str) -> bytes:
 
 
 def compose(name: str, description: str, type: str | None, body: str) -> bytes:
-    """The text of a new memory in the shape of the current client, with a newline at its end."""
+    """The text of a new memory in the shape of the current client, with a newline at its end.
+
+    Raises InputRefused for half a surrogate pair, as everything does here that makes bytes.
+    """
+    for value, what in ((name, "name"), (description, "description"), (type or "", "type")):
+        _utf8(value, what)
     lines = ["---", f"name: {render(name)}", f"description: {render(description)}"]
     if type is not None:
         lines += ["metadata:", f"  type: {render(type)}"]
     text = "\n".join([*lines, "---", ""])
     if body:
         text += "\n" + body + ("" if body.endswith("\n") else "\n")
-    return _utf8(text, "text")
+    return _utf8(text, "body")
 
 
 def set_field(content: bytes, field: str, value: str) -> bytes:
@@ -197,14 +202,19 @@ def same_name(a: str | None, b: str | None) -> bool:
     """
     if a == b:
         return True
-    return (a or "") in _saved_as(b) or (b or "") in _saved_as(a)
+    return (b is not None and b in _saved_as(a)) or (a is not None and a in _saved_as(b))
 
 
 def alike(a: bytes, b: bytes) -> bool:
     """Whether two contents say the same: equal calm forms and the same name."""
     if a == b:
         return True
-    return calm(a) == calm(b) and same_name(read(a).name, read(b).name)
+    return calm(a) == calm(b) and same_name(_name(a), _name(b))
+
+
+def _name(content: bytes) -> str | None:
+    start, end, _ = _spans(content)
+    return _fields(content, start, end).name if start else None
 
 
 def _saved_as(name: str | None) -> tuple[str, ...]:
@@ -273,6 +283,8 @@ def _gathered(header: Header, problems: tuple[Problem, ...]) -> _Fields:
             scalars.setdefault(entry.key, entry.value)
         elif entry.style == "list":
             lists.append((entry.key, entry.items))
+    if scalars.get("metadata") == "":  # an empty block says nothing
+        del scalars["metadata"]
     name, description = scalars.pop("name", None), scalars.pop("description", None)
     kind = scalars.pop("metadata.type", None)
     if kind is None:
