@@ -13,10 +13,13 @@ ELLIPSIS = "…"
 _MOST_CHARACTERS = 1_000_000  # a hit beyond them is shown by the beginning of the text
 _PIECE = 4_000  # longer lines are looked at in pieces
 _MOST_WORDS = 16
+_MOST_HITS = 100  # of one line, to choose the stretch of it from
 
 # What may be folded into one with the character before it: accents, Hangul vowels and finals, Kana voicing.
 _CLUSTER = re.compile("[\\s\\S][\u0300-\u036f\u0591-\u05bd\u064b-\u0655\u1160-\u11ff\u3099\u309a\ufe0f]*")
-_UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_UNSHOWABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
 _ENDINGS = re.compile("(?:ations?|ments?|ings?|ions?|edly|ed|ies|es|ly|s|e|y)$")
 
 
@@ -54,13 +57,13 @@ def excerpt(text: str, query: Query, width: int = 160) -> tuple[str, tuple[tuple
 
 
 def _needles(words: tuple[Word, ...]) -> tuple[re.Pattern[str], dict[str, _Needle]] | None:
-    """One pattern for all words (it captures what was matched of a word as its last group), and whose it is."""
+    """One pattern for all words, and whose word each of its groups is: the group captures the needle."""
     needles: dict[str, _Needle] = {}
     for number, word in enumerate(words):
-        needles.setdefault(_stem(word.text), _Needle(number, True, _stem(word.text) if _plain(word.text) else None))
-        for term in (*word.exact[1:], *word.parts):
+        for term in (word.text, *word.exact[1:], *word.parts):
             if " " not in term:
-                needles.setdefault(_stem(term), _Needle(number, False, _stem(term) if _plain(term) else None))
+                stem = _stem(term)
+                needles.setdefault(stem, _Needle(number, term == word.text, stem if _plain(term) else None))
     if not needles:
         return None
     longest_first = sorted(needles, key=len, reverse=True)
@@ -70,7 +73,8 @@ def _needles(words: tuple[Word, ...]) -> tuple[re.Pattern[str], dict[str, _Needl
 def _pattern(key: str, needle: _Needle) -> str:
     if is_spaceless(key):
         return f"({re.escape(key)})"
-    letter = "[a-z0-9]" if key.isascii() else r"[^\W_]"  # Han may touch an English word, and is none of its letters
+    # Han may touch an English word, and is none of its letters.
+    letter = "[a-z0-9]" if key.isascii() else r"[^\W_]"
     before = f"(?<!{letter})" if key[0].isalnum() else ""
     if needle.stem is not None:
         return f"{before}({re.escape(key)}){letter}*"
@@ -96,7 +100,9 @@ def _pieces(text: str) -> Iterator[str]:
             yield from (line[start : start + _PIECE] for start in range(0, len(line), _PIECE - 100))
 
 
-def _best_line(text: str, needles: tuple[re.Pattern[str], dict[str, _Needle]] | None) -> tuple[str, list[_Hit]]:
+def _best_line(
+    text: str, needles: tuple[re.Pattern[str], dict[str, _Needle]] | None
+) -> tuple[str, list[_Hit]]:
     """The line that shows most words, and its hits. The first of equals."""
     if needles is None:
         return "", []
@@ -112,8 +118,7 @@ def _best_line(text: str, needles: tuple[re.Pattern[str], dict[str, _Needle]] | 
     if not best.isascii():
         folded, origins = _fold_with_origins(best)
         best_hits = [
-            hit._replace(start=origins[hit.start], end=origins[hit.end])
-            for hit in _find(folded, *needles)
+            hit._replace(start=origins[hit.start], end=origins[hit.end]) for hit in _find(folded, *needles)
         ]
     return best, best_hits
 
@@ -123,7 +128,8 @@ def _find(folded: str, pattern: re.Pattern[str], needles: dict[str, _Needle]) ->
     for match in pattern.finditer(folded):
         needle = needles[match[match.lastindex or 0]]
         found = match[0]
-        if needle.stem is None or _stem(found) == needle.stem or (not found.isascii() and len(needle.stem) > 3):
+        inflected = not found.isascii() and len(match[match.lastindex or 0]) > 3
+        if needle.stem is None or inflected or _stem(found) == needle.stem:
             hits.append(_Hit(match.start(), match.end(), needle.word, needle.whole))
     return hits
 
@@ -159,8 +165,12 @@ def _window(line: str, hits: list[_Hit], width: int) -> tuple[int, int]:
     if not hits:
         return 0, _word_end(line, room)
     reach = room * 3 // 4
-    first = max(hits, key=lambda hit: (_worth([h for h in hits if hit.start <= h.start < hit.start + reach]), -hit.start))
-    last = max(hit.end for hit in hits if first.start <= hit.start < first.start + reach)
+
+    def within(first: _Hit) -> list[_Hit]:
+        return [hit for hit in hits[:_MOST_HITS] if first.start <= hit.start < first.start + reach]
+
+    first = max(hits[:_MOST_HITS], key=lambda hit: (_worth(within(hit)), -hit.start))
+    last = max(hit.end for hit in within(first))
     start = max(0, first.start - max(0, room - (last - first.start)) // 3)
     start = max(0, min(start, len(line) - room))
     if start:

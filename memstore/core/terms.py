@@ -33,10 +33,11 @@ MOST_QUERY_CHARACTERS = 20_000
 _SLICE = 1 << 16  # a text is worked in pieces of this many characters, which bounds memory
 
 _SPACELESS = (
-    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59\u0e81-\u0eff\u0f40-\u0fbc\u1000-\u1049\u1780-\u17d3"  # Thai to Khmer
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59\u0e81-\u0eff\u0f40-\u0fbc\u1000-\u1049\u1780-\u17d3"  # to Khmer
     "\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff"  # Hangul
     "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\U0001b000-\U0001b16f"  # Kana
-    "\u3005-\u3007\u3105-\u312f\u31a0-\u31bf\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\u3005-\u3007\u3105-\u312f\u31a0-\u31bf\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"  # Han
 )
 # Letters, digits and marks of the other scripts, without their punctuation.
 _LETTERS = (
@@ -47,7 +48,7 @@ _LETTERS = (
     "\ua500-\ua60c\ua610-\ua672\ua67f-\ua8cd\ua8d0-\ua95e\ua980-\uabff\ufb00-\ufdff\ufe70-\ufefc"
     "\U00010000-\U0001afff\U0001b170-\U0001efff"
 )
-# Inside ASCII these join a name: load_cfg, --no-verify, pkg.mod, src/lib, node:fs, user@host, C++, C#, 50%, don't.
+# These join a name: load_cfg, --no-verify, pkg.mod, src/lib, node:fs, user@host, C++, C#, 50%, don't.
 _JOINERS = "#$%'+\\-./:@_~"
 _ASCII_CHUNK = re.compile(f"[{_JOINERS}0-9A-Za-z]+")
 _CHUNK = (
@@ -71,13 +72,15 @@ _INVISIBLE = re.compile(
 )
 _FOLDED = re.compile("[\u00c0-\u05c7\u0610-\u06ff\u1e00-\u1fff\u2010\u2019\u02bc]+")
 # The breve of Cyrillic short i is no accent: that is a letter of its own.
-_MARKS = re.compile("(?<![\u0418\u0438])[\u0300-\u036f]+|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]+"
-                    "|[\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed]+")
+_MARKS = re.compile(
+    "(?<![\u0418\u0438])[\u0300-\u036f]+|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]+"
+    "|[\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed]+"
+)
 _PLAIN = str.maketrans(
     {
-        "ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D",
-        "ð": "d", "Ð": "D", "þ": "th", "Þ": "TH", "ł": "l", "Ł": "L", "ı": "i", "ħ": "h", "Ħ": "H", "ς": "σ",
-        "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "’": "'", "ʼ": "'", "‐": "-",
+        "ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "đ": "d",
+        "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "TH", "ł": "l", "Ł": "L", "ı": "i", "ħ": "h", "Ħ": "H",
+        "ς": "σ", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "’": "'", "ʼ": "'", "‐": "-",
     }
 )  # fmt: skip
 
@@ -89,22 +92,23 @@ _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+")
 # From the loosest joint of a compound name to the tightest.
 _JOINTS = (re.compile(r"[/:@#%$~+']+"), re.compile(r"\.+"), re.compile(r"-+"))
 
-_STOP = frozenset(
-    "a about above after again all also am an and any are as at be because been before being below between both but"
-    " by can cannot could did do does doing don't down during each few for from further get had has have having he"
-    " her here hers him his how i i'd i'll i'm i've if in into is it it's its just let let's like me more most my no"
-    " nor not now of off on once only or other our out over own please same she should so some such than that that's"
-    " the their them then there these they this those through to too under until up us very was we were what what's"
-    " when where which while who whom why will with would you your 什么 怎么 如何 为什么 哪些 这个 那个 我们 你们 他们"
-    " 可以 请问 一个 是否 吗 呢 吧 的 了 是 在 和".split()
+_STOP_WORDS = (
+    "a about above after again all also am an and any are as at be because been before being below "
+    "between both but by can cannot could did do does doing don't down during each few for from further "
+    "get had has have having he her here hers him his how i i'd i'll i'm i've if in into is it it's its "
+    "just let let's like me more most my no nor not now of off on once only or other our out over own "
+    "please same she should so some such than that that's the their them then there these they this those "
+    "through to too under until up us very was we were what what's when where which while who whom why "
+    "will with would you your 什么 怎么 如何 为什么 哪些 这个 那个 我们 你们 他们 可以 请问 一个 是否 吗 呢 吧 的 了 是 在 和"
 )
+_STOP = frozenset(_STOP_WORDS.split())
 # A pair with one of these joins two words of a sentence; as part of a longer run it says nothing.
 _PARTICLES = frozenset("的了吗呢吧啊嘛着是在和与及或也就都很把被從从對对請请您我你他她它們们這这那個个嗎麼么")
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One typed word. `exact` and `parts` hold terms, or several terms parted by spaces that follow one another."""
+    """One typed word. `exact`, `parts` and `bonus` hold terms, or phrases: terms parted by spaces."""
 
     text: str  # folded, as typed
     exact: tuple[str, ...]  # each is a hit of the whole word, best first
@@ -165,7 +169,7 @@ def parse_query(text: str) -> Query:
 
 
 def fold(text: str) -> str:
-    """Compatibility forms, accents and invisible characters folded away; the case is kept (it parts camelCase)."""
+    """Without compatibility forms, accents and invisible characters; the case stays, for it parts camelCase."""
     if text.isascii():
         return text
     text = _INVISIBLE.sub("", normalize("NFKC", text))
@@ -281,4 +285,5 @@ def _run_word(run: str) -> Word:
         return Word(run, (run,), bonus=(f"{run} {run[-1]}",), stop=run in _STOP)
     telling = [pair for pair in pairs if not _PARTICLES.intersection(pair)] or pairs
     parts = tuple(dict.fromkeys(telling))[:MOST_WORDS]
-    return Word(run, (" ".join(pairs[:MOST_WORDS]),), parts, bonus=(f"{pairs[-1]} {run[-1]}",), stop=run in _STOP)
+    end = f"{pairs[-1]} {run[-1]}"  # the text's run ends here too, so it is rather a word than a chance pair
+    return Word(run, (" ".join(pairs[:MOST_WORDS]),), parts, bonus=(end,), stop=run in _STOP)
