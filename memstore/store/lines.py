@@ -8,12 +8,9 @@ from typing import Any
 import apsw
 
 from memstore.core.changes import AddIndexLine, LineChange, SetIndexLine, SetListing
-from memstore.core.ids import token
-from memstore.core.index_text import pointer_line, redescribe, retarget
-from memstore.core.index_lines import read_line
+from memstore.core.index_render import bind, due_lines, refresh
 from memstore.core.index_values import END, Entry, Line, ranks_after
 from memstore.core.model import SHELF, Shelf
-from memstore.core.names import collision_key
 from memstore.core.undo import LineStep
 
 _COLUMNS = (
@@ -21,6 +18,11 @@ _COLUMNS = (
     " l.operation FROM line l"
 )
 _STATE = "l.pk, l.id, l.version, l.kind, l.text, l.memory, l.rank, l.hook_by, l.live, l.scope, l.layer"
+_ENTRY = (
+    "SELECT m.id, m.path, m.name, m.description, coalesce(m.type, ''), m.pinned,"
+    " EXISTS (SELECT 1 FROM memory o WHERE o.superseded_by = m.pk), m.superseded_by IS NOT NULL, m.operation,"
+    " m.listing FROM memory m"
+)
 Row = tuple[Any, ...]
 
 
@@ -35,15 +37,9 @@ def rows(connection: apsw.Connection, shelf: Shelf = SHELF) -> list[Line]:
 def entries(connection: apsw.Connection, shelf: Shelf = SHELF) -> dict[str, Entry]:
     """What the index may say of each living memory of a shelf, by memory id."""
     found = connection.execute(
-        "SELECT m.id, m.path, m.name, m.description, coalesce(m.type, ''), m.pinned,"
-        " EXISTS (SELECT 1 FROM memory o WHERE o.superseded_by = m.pk), m.superseded_by IS NOT NULL, m.operation,"
-        " m.listing FROM memory m WHERE m.state = 'live' AND m.scope = ? AND m.layer = ?",
-        (shelf.scope, shelf.layer),
+        f"{_ENTRY} WHERE m.state = 'live' AND m.scope = ? AND m.layer = ?", (shelf.scope, shelf.layer)
     )
-    return {
-        row[0]: Entry(*row[:5], bool(row[5]), bool(row[6]), bool(row[7]), row[8], row[9])
-        for row in found
-    }
+    return {row[0]: _entry(row) for row in found}
 
 
 def apply_changes(connection: apsw.Connection, seq: int, changes: Iterable[LineChange]) -> None:
@@ -131,100 +127,118 @@ def _next_rank(connection: apsw.Connection, shelf: Shelf) -> str:
     return ranks_after(None if row is None else row[0], 1)[0]
 
 
-def follow(
-    connection: apsw.Connection, seq: int, operation: str, touched: set[int], *, now: int, real: bool
-) -> None:
+def follow(connection: apsw.Connection, seq: int, operation: str, touched: set[int], *, now: int, real: bool) -> None:
     """Keeps the index true after memories were written, in the same transaction.
 
-    A retired memory's lines go with it and come back with it; a renamed one's lines point to the new place; lines
-    that we derived say what the memory says now; a line that waited for a topic is bound to it; and, with a real
-    write, every memory that awaits its line gets one.
+    A retired memory's lines go with it and come back with it; a renamed one's lines point to the new place; what we
+    derived says what the memory says now; a line that waited for a topic is bound to it; and, with a real write,
+    every memory that awaits its line gets one.
     """
     for pk in sorted(touched):
+        lines = connection.execute(f"SELECT {_STATE} FROM line l WHERE l.memory = ? AND l.live = 1", (pk,)).fetchall()
         memory = connection.execute(
-            "SELECT pk, id, scope, layer, path, name, description, state, version FROM memory WHERE pk = ?", (pk,)
+            "SELECT id, path, state, version, scope, layer FROM memory WHERE pk = ?", (pk,)
         ).fetchone()
-        lines = connection.execute(
-            f"SELECT {_STATE} FROM line l WHERE l.memory = ? AND l.live = 1", (pk,)
-        ).fetchall()
-        before = connection.execute(
-            "SELECT path, name, description, state, operation FROM version WHERE memory = ? AND number = ?",
-            (pk, memory[8] - 1),
-        ).fetchone()
-        if memory[7] == "retired":
+        assert memory is not None
+        if memory[2] == "retired":
             for row in lines:
                 _rewrite(connection, seq, row, row[3], row[4], row[5], row[6], row[7], 0)
-        elif lines and before is not None:
-            _refresh(connection, seq, lines, memory, before)
-        elif not lines:
-            _bring_back(connection, seq, memory, before)
+        elif lines:
+            _refresh(connection, seq, pk, lines)
+        else:
+            _bring_back(connection, seq, pk, memory)
     _give_due(connection, seq, operation, now, real)
 
 
-def _refresh(connection: apsw.Connection, seq: int, lines: list[Row], memory: Row, before: Row) -> None:
-    path, name, description = memory[4:7]
-    if (path, name, description) == before[:3]:
-        return
-    for row in lines:
-        text = row[4]
-        if row[3] == "auto":
-            text = pointer_line(name, path, description) + ("\r" if text.endswith("\r") else "")
-        else:
-            if path != before[0]:
-                text = retarget(text, path)
-            if row[7] == "derived" and description != before[2]:
-                text = redescribe(text, description)
-        _rewrite(connection, seq, row, row[3], text, row[5], row[6], row[7], row[8])
+def _refresh(connection: apsw.Connection, seq: int, pk: int, lines: list[Row]) -> None:
+    entry = entry_of(connection, pk)
+    by_id = {row[1]: row for row in lines}
+    rows = [Line(row[1], row[4], row[3], entry.id, row[6], row[7], row[2], 0) for row in lines]
+    for change in refresh(rows, {entry.id: entry}):
+        row = by_id[change.id]
+        _rewrite(connection, seq, row, change.kind, change.text, pk, row[6], change.hook_by, 1)
 
 
-def _bring_back(connection: apsw.Connection, seq: int, memory: Row, before: Row | None) -> None:
+def _bring_back(connection: apsw.Connection, seq: int, pk: int, memory: Row) -> None:
     """Lines that went when the memory was retired, or that waited for it before it was there."""
-    pk, _, scope, layer, path = memory[:5]
-    if before is not None and before[3] == "retired":
+    before = connection.execute(
+        "SELECT state, operation FROM version WHERE memory = ? AND number = ?", (pk, memory[3] - 1)
+    ).fetchone()
+    if before is not None and before[0] == "retired":
         gone = connection.execute(
-            f"SELECT {_STATE} FROM line l WHERE l.memory = ? AND l.live = 0 AND l.operation = ?", (pk, before[4])
+            f"SELECT {_STATE} FROM line l WHERE l.memory = ? AND l.live = 0 AND l.operation = ?", (pk, before[1])
         ).fetchall()
         for row in gone:
-            _rewrite(connection, seq, row, row[3], retarget(row[4], path), pk, row[6], row[7], 1)
-        state = "listed" if gone else "due"
-        connection.execute(
-            "UPDATE memory SET listing = ? WHERE pk = ? AND listing <> 'unlisted'", (state, pk)
-        )
+            _rewrite(connection, seq, row, row[3], row[4], pk, row[6], row[7], 1)
         if gone:
+            _refresh(connection, seq, pk, connection.execute(
+                f"SELECT {_STATE} FROM line l WHERE l.memory = ? AND l.live = 1", (pk,)
+            ).fetchall())  # fmt: skip
             return
-    waiting = connection.execute(
-        f"SELECT {_STATE} FROM line l WHERE l.scope = ? AND l.layer = ? AND l.live = 1 AND l.kind = 'free'"
-        " AND l.text LIKE '%](%'",
-        (scope, layer),
-    ).fetchall()
-    for row in waiting:
-        target = read_line(row[4]).target
-        if target is not None and collision_key(target) == collision_key(path):
-            _rewrite(connection, seq, row, "pointer", row[4], pk, row[6], row[7], 1)
-            connection.execute("UPDATE memory SET listing = 'listed', due_at = NULL WHERE pk = ?", (pk,))
+        connection.execute("UPDATE memory SET listing = 'due' WHERE pk = ? AND listing = 'listed'", (pk,))
+    shelf = Shelf(memory[4], memory[5])
+    if not _has_free_links(connection, shelf):
+        return
+    for change in bind(rows(connection, shelf), memory[1], memory[0]):
+        row = connection.execute(f"SELECT {_STATE} FROM line l WHERE l.id = ?", (change.id,)).fetchone()
+        assert row is not None
+        _rewrite(connection, seq, row, change.kind, change.text, pk, row[6], change.hook_by, 1)
+        connection.execute("UPDATE memory SET listing = 'listed', due_at = NULL WHERE pk = ?", (pk,))
+
+
+def _has_free_links(connection: apsw.Connection, shelf: Shelf) -> bool:
+    """Whether any line that is nobody's pointer holds a link: only then is the whole index worth reading."""
+    row = connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM line WHERE kind = 'free' AND live = 1 AND instr(text, '](') > 0 AND scope = ?"
+        " AND layer = ?)",
+        (shelf.scope, shelf.layer),
+    ).fetchone()
+    return bool(row and row[0])
 
 
 def _give_due(connection: apsw.Connection, seq: int, operation: str, now: int, real: bool) -> None:
     """A line for each memory that awaits one. Without a real write only where a moment was set and has come."""
     due = connection.execute(
-        "SELECT m.id, m.scope, m.layer, m.path, m.name, m.description FROM memory m WHERE m.listing = 'due'"
-        " AND m.state = 'live' AND (? OR m.due_at <= ?) ORDER BY m.pk",
+        "SELECT m.pk, m.scope, m.layer FROM memory m WHERE m.listing = 'due' AND m.state = 'live'"
+        " AND (? OR m.due_at <= ?) ORDER BY m.pk",
         (real, now),
     ).fetchall()
-    for memory, scope, layer, path, name, description in due:
+    for scope, layer in sorted({(row[1], row[2]) for row in due}):
         shelf = Shelf(scope, layer)
-        text = pointer_line(name, path, description) + ("\r" if _in_carriage_returns(connection, shelf) else "")
-        identity = f"{operation}-{token(memory, operation)}"
-        _add(connection, seq, AddIndexLine(identity, "auto", text, memory, None, "derived"), shelf)
+        waiting = [entry_of(connection, row[0]) for row in due if (row[1], row[2]) == (scope, layer)]
+        known = rows(connection, shelf) if _has_free_links(connection, shelf) else _outline(connection, shelf)
+        added = due_lines(known, {entry.id: entry for entry in waiting})
+        for n, line in enumerate(added):
+            _add(
+                connection,
+                seq,
+                AddIndexLine(f"{operation}-{n}", line.kind, line.text, line.memory, line.rank, line.hook_by),
+                shelf,
+            )
+        listed = {line.memory for line in added}
+        for entry in waiting:
+            if entry.id not in listed:
+                connection.execute("UPDATE memory SET listing = 'listed', due_at = NULL WHERE id = ?", (entry.id,))
 
 
-def _in_carriage_returns(connection: apsw.Connection, shelf: Shelf) -> bool:
-    row = connection.execute(
-        "SELECT 2 * sum(substr(text, -1) = char(13)) > count(*) FROM line WHERE scope = ? AND layer = ? AND live = 1"
-        " AND rank <> ?",
-        (shelf.scope, shelf.layer, END),
-    ).fetchone()
-    return bool(row and row[0])
+def _outline(connection: apsw.Connection, shelf: Shelf) -> list[Line]:
+    """The last lines of an index whose free lines hold no links: enough to append to it."""
+    found = connection.execute(
+        f"{_COLUMNS} WHERE l.scope = ? AND l.layer = ? AND l.live = 1 ORDER BY l.rank DESC, l.id DESC LIMIT 3",
+        (shelf.scope, shelf.layer),
+    )
+    return [Line(*row) for row in found][::-1]
+
+
+def entry_of(connection: apsw.Connection, pk: int) -> Entry:
+    """What the index may say of one memory."""
+    row = connection.execute(f"{_ENTRY} WHERE m.pk = ?", (pk,)).fetchone()
+    assert row is not None
+    return _entry(row)
+
+
+def _entry(row: Row) -> Entry:
+    return Entry(*row[:5], bool(row[5]), bool(row[6]), bool(row[7]), row[8], row[9])
 
 
 def steps_of(connection: apsw.Connection, seq: int) -> list[LineStep]:

@@ -1,0 +1,393 @@
+"""Memstore: the memories of one working directory. One short method for each thing that can be done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+from memstore.core.changes import (
+    Append,
+    Change,
+    ChangeSet,
+    CloseConflict,
+    Create,
+    Pin,
+    Rename,
+    Restore,
+    Retire,
+    Revise,
+    Supersede,
+)
+from memstore.core.compare import BlamedLine, blame
+from memstore.core.frontmatter import set_field
+from memstore.core.model import SHELF, ConflictRecord, Memory, Operation, Origin, Shelf, Version
+from memstore.core.names import file_name
+from memstore.core.plan import OnConflict, Wanted, new_text
+from memstore.core.terms import Query, parse_query
+from memstore.core.undo import Step, inverse, inverse_lines
+from memstore.errors import Conflict, InputRefused, NotFound
+from memstore.files import archive
+from memstore.files.report import ExportReport, ImportReport, Progress, SyncReport
+from memstore.files.sync import Sync
+from memstore.place import Place, find_place, registered
+from memstore.store.search import Filters, Hit
+from memstore.store.store import Made, Store
+from memstore.world import World
+from memstore.writing import Done, Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A write and what became of its files. `what`: created, revised, merged, unchanged, repeated …"""
+
+    what: str
+    memory: Memory
+    operation: str | None
+    seq: int | None
+    files: SyncReport
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """An operation that was taken back, and the operation that did it."""
+
+    operation: Operation
+    by: str
+    seq: int
+    changed: tuple[str, ...]
+    files: SyncReport
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How things stand here."""
+
+    place: Place
+    counts: dict[str, int]
+    files: SyncReport
+    schema: int
+    engine: str
+
+
+class Memstore:
+    """The memories of one working directory: open it, use it, close it (or use it in a `with` block).
+
+    Raises the kinds of `memstore.errors.Mendable` for what a person can mend.
+    """
+
+    def __init__(self, world: World, place: Place, store: Store, shelf: Shelf = SHELF, origin: Origin | None = None):
+        self.world = world
+        self.place = place
+        self.store = store
+        self.shelf = shelf
+        self._writer = Writer(store, world, world.provenance(place.root, origin), shelf)
+        self.files = Sync(store, place.folder, place.root.path, world, refusal=place.refusal)
+
+    @classmethod
+    def open(
+        cls, cwd: str | None = None, *, world: World | None = None, make: bool = True, origin: Origin | None = None
+    ) -> Memstore:
+        """The memories of `cwd` (by default the present directory). With `make` a store is made where none is."""
+        world = world or World.real(cwd)
+        place = registered(find_place(world), world, make=make)
+        assert place.store is not None and place.store_directory is not None
+        return cls(world, place, Store.open(place.store_directory, place.store, world.clock), origin=origin)
+
+    def close(self) -> None:
+        """Closes the store."""
+        self.store.close()
+
+    def __enter__(self) -> Memstore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Writing
+
+    def write(
+        self,
+        name: str,
+        wanted: Wanted,
+        *,
+        expect: str | None = None,
+        on_conflict: OnConflict = "merge",
+        operation: str | None = None,
+        reason: str = "",
+    ) -> Saved:
+        """Creates a memory, or replaces the one whose token is `expect`; a stale token is merged where that is clean."""
+        self.files.absorb()
+        return self._saved(
+            self._writer.write(
+                name, wanted, expect=expect, on_conflict=on_conflict, operation=operation, reason=reason
+            )
+        )
+
+    def append(self, name: str, text: str, *, operation: str | None = None, reason: str = "") -> Saved:
+        """Adds whole lines at the end of a memory, whatever it holds by now; makes it where there is none."""
+        self.files.absorb()
+        if not text.strip():
+            raise InputRefused("there is no text to append", hint="give it as an argument or on standard input")
+        if self._writer.look_up(name) is None:
+            file_name(name)
+            return self._saved(
+                self._writer.write(
+                    name, Wanted(body=text), expect=None, on_conflict="merge", kind="append", operation=operation,
+                    reason=reason,
+                )
+            )  # fmt: skip
+        return self._change(
+            name, lambda head: Append(head.id, text.encode("utf-8", "surrogatepass")), "append",
+            operation=operation, reason=reason, asked=text,
+        )  # fmt: skip
+
+    def set_field(
+        self, name: str, field: str, value: str, *, expect: str | None = None, operation: str | None = None
+    ) -> Saved:
+        """Sets `name`, `description` or `type`; every other byte of the memory stays."""
+        if field not in ("name", "description", "type"):
+            raise InputRefused(f"there is no field {field!r}", hint="the fields are name, description and type")
+
+        def step(head: Memory) -> Change | None:
+            _check_token(head, expect)
+            content = set_field(head.state.content, field, value)
+            return None if content == head.state.content else Revise(head.id, head.token, content)
+
+        self.files.absorb()
+        return self._change(name, step, "set", operation=operation, asked=(field, value))
+
+    def rename(self, name: str, new_name: str, *, expect: str | None = None, operation: str | None = None) -> Saved:
+        """Moves a memory to another name; its history and its index line go along."""
+        path = new_name if "/" in new_name else file_name(new_name)
+
+        def step(head: Memory) -> Change | None:
+            _check_token(head, expect)
+            if head.path == path:
+                return None
+            content = head.state.content
+            if head.name == new_name or head.name != _stem_of(head.path):
+                return Rename(head.id, head.token, path)
+            return Rename(head.id, head.token, path, set_field(content, "name", _stem_of(path)))
+
+        self.files.absorb()
+        return self._change(name, step, "rename", operation=operation, asked=new_name)
+
+    def delete(
+        self, name: str, *, expect: str | None = None, operation: str | None = None, reason: str = ""
+    ) -> Saved:
+        """Retires a memory: its file and its index line go, its versions stay and can be restored."""
+
+        def step(head: Memory) -> Change | None:
+            _check_token(head, expect)
+            return Retire(head.id, head.token)
+
+        self.files.absorb()
+        return self._change(name, step, "delete", operation=operation, reason=reason)
+
+    def pin(self, name: str, pinned: bool = True, *, operation: str | None = None) -> Saved:
+        """Pins a memory: it keeps its place in a full index."""
+        self.files.absorb()
+        return self._change(
+            name,
+            lambda head: None if head.state.pinned == pinned else Pin(head.id, pinned),
+            "pin" if pinned else "unpin",
+            operation=operation,
+        )
+
+    def supersede(self, name: str, by: str | None, *, operation: str | None = None) -> Saved:
+        """Marks a memory as corrected by another; with None the mark goes."""
+        self.files.absorb()
+        correction = None if by is None else self._writer.find(by).id
+
+        def step(head: Memory) -> Change | None:
+            if correction == head.id:
+                raise InputRefused(f"{head.path} cannot supersede itself", hint="name the memory that corrects it")
+            return None if head.state.superseded_by == correction else Supersede(head.id, correction)
+
+        return self._change(name, step, "supersede", operation=operation, asked=by)
+
+    # Reading
+
+    def list(self, *, retired: bool = False) -> list[Memory]:
+        """All memories, by path."""
+        self.files.freshen()
+        return self.store.memories(self.shelf, retired=retired)
+
+    def show(self, name: str, *, version: int | None = None, token: str | None = None) -> tuple[Memory, Version]:
+        """A memory and one of its versions, by default the present one. Retired ones are shown too."""
+        self.files.freshen()
+        head = self._writer.find(name, retired=True)
+        found = self.store.version(head.id, number=version or (0 if token else head.version), token=token or "")
+        if found is None:
+            raise NotFound(f"{head.path} has no version {version or token}", hint=f"see `memstore log {head.path}`")
+        return head, found
+
+    def search(self, text: str, *, filters: Filters | None = None, limit: int = 20) -> tuple[Query, list[Hit]]:
+        """Ranked hits for a person's words in any script, and the query they were read as."""
+        self.files.freshen()
+        query = parse_query(text)
+        chosen = filters or Filters(scopes=(self.shelf.scope,))
+        hits = self.store.search(query, chosen, limit)
+        if hits and self.files.freshen([hit.path for hit in hits]):
+            hits = self.store.search(query, chosen, limit)
+        return query, hits
+
+    def log(self, name: str | None = None, *, since: int = 0, limit: int = -1) -> list[tuple[Operation, Made]]:
+        """Operations, newest first: of one memory, or of the store."""
+        self.files.freshen()
+        memory = None if name is None else self._writer.find(name, retired=True).id
+        return self.store.operations(memory, since=since, limit=limit)
+
+    def versions(self, name: str) -> list[Version]:
+        """All versions of a memory, oldest first."""
+        self.files.freshen()
+        return self.store.versions(self._writer.find(name, retired=True).id)
+
+    def blame(self, name: str) -> list[BlamedLine]:
+        """Which version brought each line of a memory."""
+        return blame(self.versions(name))
+
+    def status(self) -> Status:
+        """How things stand, after a whole scan of the folder."""
+        report = self.files.absorb()
+        with self.store.view() as connection:
+            schema = connection.pragma("user_version")
+        return Status(self.place, self.store.counts(), report, int(str(schema)), self.store.engine)
+
+    # Undo
+
+    def undo(self, reference: str, *, operation: str | None = None) -> Undone:
+        """Takes a whole operation back, by another one. Raises Conflict where later work stands in the way."""
+        self.files.absorb()
+        found = self.operation(reference)
+        made, lines = self.store.made_by(found.seq)
+        steps = [self._step(version) for version in made]
+        touched = {version.memory for version in made}
+        changes = inverse(steps)
+        line_changes = inverse_lines(lines, touched, lambda line: line.kind == "auto")
+        if not changes and not line_changes:
+            raise Conflict(f"operation #{found.seq} changed nothing that could be taken back", hint="see `memstore log`")
+        change_set = ChangeSet(
+            operation or self.world.new_id(), "undo", self.world.clock(), self._writer.provenance, changes,
+            line_changes, reason=f"undo of #{found.seq} ({found.kind})", undoes=found.id,
+        )  # fmt: skip
+        applied = self.store.apply(change_set)
+        paths = tuple(version.state.path for version in applied.versions)
+        return Undone(found, applied.operation, applied.seq, paths, self.files.settle())
+
+    def restore(self, name: str, *, version: int | None = None, operation: str | None = None) -> Saved:
+        """Puts an earlier version back as the newest one; a retired memory comes back as it was."""
+
+        def step(head: Memory) -> Change | None:
+            number = version if version is not None else _last_living(self.store.versions(head.id))
+            found = self.store.version(head.id, number=number)
+            if found is None:
+                raise NotFound(f"{head.path} has no version {number}", hint=f"see `memstore log {head.path}`")
+            state = found.state
+            return None if state == head.state else Restore(head.id, head.token, state)
+
+        self.files.absorb()
+        return self._change(name, step, "restore", retired=True, operation=operation, asked=version)
+
+    def operation(self, reference: str) -> Operation:
+        """An operation by its number in the log or the beginning of its id. Raises NotFound."""
+        found = self.store.operation(reference)
+        if found is None:
+            raise NotFound(f"there is no operation {reference[:80]!r}", hint="see `memstore log`")
+        return found
+
+    # Files
+
+    def sync(self, *, dry_run: bool = False) -> SyncReport:
+        """Takes in what was edited in the folder, then shows there what the store holds."""
+        return self.files.preview() if dry_run else self.files.run()
+
+    def import_directory(
+        self, directory: str, *, dry_run: bool = False, progress: Progress | None = None
+    ) -> ImportReport:
+        """Takes in a directory of memories. Nothing in it changes; a second time nothing is new."""
+        self.files.absorb()
+        report = archive.import_directory(
+            self.store, directory, self.world, self._writer.provenance, dry_run=dry_run, progress=progress
+        )
+        if not dry_run:
+            self.files.settle()
+        return report
+
+    def export_directory(
+        self, directory: str, *, dry_run: bool = False, progress: Progress | None = None
+    ) -> ExportReport:
+        """Writes all memories and the index into a directory. Files there that the store does not know stay."""
+        self.files.absorb()
+        return archive.export_directory(self.store, directory, self.world, dry_run=dry_run, progress=progress)
+
+    # Conflicts
+
+    def conflicts(self, *, everything: bool = False) -> Sequence[ConflictRecord]:
+        """Texts that could not be merged, oldest first."""
+        self.files.freshen()
+        return self.store.conflicts(everything=everything)
+
+    def resolve(self, reference: str, take: str, *, text: str | None = None) -> Saved | None:
+        """Settles a conflict: `ours` keeps the current text, `theirs` takes the other, `both` joins them,
+        `text` puts a text of your own. None where the conflict was about an index line and ours was kept."""
+        self.files.absorb()
+        found = [record for record in self.store.conflicts() if record.id.startswith(reference)]
+        if len(found) != 1 or len(reference) < 4:
+            raise NotFound(f"there is no one open conflict {reference[:80]!r}", hint="see `memstore conflicts`")
+        return self._resolve(found[0], take, text)
+
+    # Inside
+
+    def _resolve(self, record: ConflictRecord, take: str, text: str | None) -> Saved | None:
+        from memstore.core.conflicts import resolution
+
+        head = None if record.memory is None else self.store.memory(record.memory)
+        with self.store.view() as connection:
+            changes, lines = resolution(record, head, take, text, self.store.rows(connection))
+        change_set = ChangeSet(
+            self.world.new_id(), "resolve", self.world.clock(), self._writer.provenance, changes, lines,
+            (CloseConflict(record.id, take),), reason=f"{take} for the conflict in {record.path}",
+        )  # fmt: skip
+        applied = self.store.apply(change_set)
+        files = self.files.settle()
+        memory = None if record.memory is None else self.store.memory(record.memory)
+        return None if memory is None else Saved("resolved", memory, applied.operation, applied.seq, files)
+
+    def _change(self, name: str, step, what: str, **more) -> Saved:  # type: ignore[no-untyped-def]
+        return self._saved(self._writer.change(name, step, what, **more))
+
+    def _saved(self, done: Done) -> Saved:
+        operation, seq = (None, None) if done.applied is None else (done.applied.operation, done.applied.seq)
+        return Saved(done.what, done.memory, operation, seq, self.files.settle())
+
+    def _step(self, made: Version) -> Step:
+        before = None if made.number == 1 else self.store.version(made.memory, number=made.number - 1)
+        now = self.store.memory(made.memory)
+        assert now is not None
+        return Step(made, None if before is None else before.state, now)
+
+
+def _check_token(head: Memory, expect: str | None) -> None:
+    if expect is not None and expect != head.token:
+        raise Conflict(
+            f"{head.path} has changed: expected version {expect}, the current one is {head.token}",
+            hint=f"read it again (memstore show {head.path}) and repeat with --expect {head.token}",
+        )
+
+
+def _stem_of(path: str) -> str:
+    return path.rsplit("/", 1)[-1].removesuffix(".md")
+
+
+def _last_living(versions: list[Version]) -> int:
+    """The newest version that was live, other than the head where the head is live already."""
+    living = [version.number for version in versions if version.state.live]
+    head = versions[-1]
+    earlier = [number for number in living if number != head.number]
+    if head.state.live and not earlier:
+        return head.number
+    return (living if not head.state.live else earlier)[-1]

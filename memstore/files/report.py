@@ -1,0 +1,122 @@
+"""What absorbing and projecting came to, as values for whoever tells a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+Progress = Callable[[int, int, str], None]
+"""Called with how many are done, how many there are, and the one at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What one file came to. `what`: created, revised, merged, conflict, renamed, retired, revived, set aside …
+
+    `rule`: the number of the rule that decided (`core/reconcile.py`; for MEMORY.md `core/index.py`).
+    """
+
+    path: str
+    what: str
+    rule: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unshown:
+    """A file that could not be written; the store has its text, and the next sync tries again."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What a sync did. `folder` None: nothing is projected here, and `notices` says why.
+
+    `omitted`: paths of the memories that found no room in the index. `waiting`: files that are gone and are
+    believed deleted when a second scan agrees, or that may still be being written. `seq`: the operation that
+    took the edits in. `taken_over`: the folder was met for the first time.
+    """
+
+    folder: str | None
+    absorbed: tuple[Noted, ...] = ()
+    projected: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    pending: tuple[Unshown, ...] = ()
+    omitted: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    seq: int | None = None
+    taken_over: bool = False
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing happened that a person needs to hear of."""
+        return not (
+            self.absorbed or self.projected or self.removed or self.pending or self.waiting or self.notices
+        )
+
+
+@dataclass(slots=True)
+class Findings:
+    """A report in the making."""
+
+    absorbed: list[Noted] = field(default_factory=list)
+    projected: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    pending: list[Unshown] = field(default_factory=list)
+    omitted: tuple[str, ...] = ()
+    waiting: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    seq: int | None = None
+    taken_over: bool = False
+
+    def report(self, folder: str | None) -> SyncReport:
+        """The finished report."""
+        return SyncReport(
+            folder,
+            tuple(self.absorbed),
+            tuple(dict.fromkeys(self.projected)),
+            tuple(dict.fromkeys(self.removed)),
+            tuple(self.pending),
+            self.omitted,
+            tuple(dict.fromkeys(self.waiting)),
+            tuple(dict.fromkeys(self.notices)),
+            self.seq,
+            self.taken_over,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did, or with a dry run would do. `seq` None: nothing was written.
+
+    `noted`: one for each file that made a version or a conflict. `unchanged`: files whose text the store has
+    already under that path; `duplicates`: (path, the memory that has the same text); `older`: files that are
+    earlier versions of what the store holds; `skipped`: (path, reason). `lines`: index lines that were added.
+    """
+
+    source: str
+    noted: tuple[Noted, ...]
+    unchanged: tuple[str, ...]
+    duplicates: tuple[tuple[str, str], ...]
+    older: tuple[str, ...]
+    skipped: tuple[tuple[str, str], ...]
+    lines: int
+    seq: int | None
+
+    @property
+    def new(self) -> int:
+        """How many memories were made."""
+        return sum(1 for noted in self.noted if noted.what == "created")
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """What an export wrote, or with a dry run would write. `kept`: (path, reason) of files that were left alone."""
+
+    target: str
+    written: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    kept: tuple[tuple[str, str], ...]

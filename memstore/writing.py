@@ -1,0 +1,194 @@
+"""The loop of every write: read what stands there, plan, apply, and plan anew when somebody was faster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from memstore.core.changes import Change, ChangeSet
+from memstore.core.model import NEW, Applied, Memory, Provenance, Shelf, Version
+from memstore.core.names import check_path, collision_key, file_name
+from memstore.core.plan import OnConflict, Wanted, plan_write
+from memstore.errors import InputRefused, NameRefused, NameTaken, NotFound, StaleVersion, StoreBusy
+from memstore.store.store import Store
+from memstore.world import World
+
+_ATTEMPTS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a write came to. `applied` None: the wanted text stood there already, nothing was written."""
+
+    what: str
+    memory: Memory
+    applied: Applied | None
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Writes to one shelf of one store, as one actor."""
+
+    store: Store
+    world: World
+    provenance: Provenance
+    shelf: Shelf
+
+    def find(self, name: str, *, retired: bool = False) -> Memory:
+        """The memory that a person means by `name`: its path, with or without `.md`, or its `name` field.
+
+        Raises NotFound, or InputRefused where the name fits several memories.
+        """
+        found = self.look_up(name)
+        if found is not None and (found.state.live or retired):
+            return found
+        if found is not None:
+            raise NotFound(
+                f"{found.path} was retired (version {found.token})", hint=f"bring it back: memstore restore {found.path}"
+            )
+        former = self._formerly(name)
+        if former is not None and (former.state.live or retired):
+            return former
+        raise NotFound(f"there is no memory {name[:80]!r}", hint="see `memstore list` or `memstore search`")
+
+    def look_up(self, name: str) -> Memory | None:
+        """As `find`, living or retired; None where there is none."""
+        retired = None
+        for path in _paths(name):
+            found = self.store.at(self.shelf, path)
+            if found is not None and found.state.live:
+                return found
+            retired = retired or found
+        named = self.store.named(self.shelf, name)
+        if len(named) > 1:
+            paths = ", ".join(memory.path for memory in named)
+            raise InputRefused(f"the name {name!r} fits several memories: {paths}", hint="give the path of one")
+        return named[0] if named else retired
+
+    def _formerly(self, name: str) -> Memory | None:
+        for path in _paths(name):
+            found = self.store.formerly_at(self.shelf, path)
+            if found is not None:
+                return found
+        return None
+
+    def write(
+        self,
+        name: str,
+        wanted: Wanted,
+        *,
+        expect: str | None,
+        on_conflict: OnConflict,
+        kind: str = "write",
+        operation: str | None = None,
+        reason: str = "",
+    ) -> Done:
+        """Creates, replaces or merges. Raises AlreadyExists, StaleVersion, NameRefused and kin; then nothing is written."""
+        request = repr((name, wanted, expect, on_conflict))
+        done = self._done_before(operation, request, kind)
+        if done is not None:
+            return done
+        new_id = self.world.new_id()
+        for _ in range(_ATTEMPTS):
+            head = self.look_up(name)
+            named = None
+            if head is not None and expect not in (None, NEW, head.token):
+                named = self.store.version(head.id, token=expect or "")
+            path = _own_path(name) if head is None else head.path
+            plan = plan_write(
+                head, named, expect, wanted, path=path, title=_title(name), shelf=self.shelf, new_id=new_id,
+                on_conflict=on_conflict,
+            )  # fmt: skip
+            if plan.change is None:
+                assert head is not None
+                return Done("unchanged", head, None)
+            try:
+                applied = self.apply((plan.change,), kind, operation=operation, reason=reason, request=request)
+            except (StaleVersion, NameTaken):
+                continue  # somebody was faster: plan against what stands there now
+            what = "created" if head is None else "merged" if plan.merged else "revised"
+            return Done(what, self._head(applied), applied)
+        raise StoreBusy(f"{name} changed {_ATTEMPTS} times while it was being written", hint="try again")
+
+    def change(
+        self,
+        name: str,
+        change: Callable[[Memory], Change | None],
+        what: str,
+        *,
+        retired: bool = False,
+        operation: str | None = None,
+        reason: str = "",
+        asked: object = None,
+    ) -> Done:
+        """One step on one memory that stands there. `change` gives None where nothing is to be done."""
+        request = repr((name, what, asked))
+        done = self._done_before(operation, request, what)
+        if done is not None:
+            return done
+        for _ in range(_ATTEMPTS):
+            head = self.find(name, retired=retired)
+            step = change(head)
+            if step is None:
+                return Done("unchanged", head, None)
+            try:
+                applied = self.apply((step,), what, operation=operation, reason=reason, request=request)
+            except StaleVersion:
+                continue  # only steps that name the head they have just read come here
+            return Done(what, self._head(applied), applied)
+        raise StoreBusy(f"{name} changed {_ATTEMPTS} times while it was being written", hint="try again")
+
+    def apply(
+        self,
+        changes: tuple[Change, ...],
+        kind: str,
+        *,
+        operation: str | None = None,
+        reason: str = "",
+        request: str = "",
+        undoes: str | None = None,
+    ) -> Applied:
+        """One operation of this actor's."""
+        return self.store.apply(
+            ChangeSet(
+                operation or self.world.new_id(), kind, self.world.clock(), self.provenance, changes,
+                reason=reason, request=request, undoes=undoes,
+            )
+        )  # fmt: skip
+
+    def _done_before(self, operation: str | None, request: str, kind: str) -> Done | None:
+        if operation is None:
+            return None
+        applied = self.store.done(operation, request, kind)
+        return None if applied is None else Done("repeated", self._head(applied), applied)
+
+    def _head(self, applied: Applied) -> Memory:
+        memory = self.store.memory(applied.versions[0].memory)
+        assert memory is not None
+        return memory
+
+
+def _paths(name: str) -> list[str]:
+    """The paths that a person may mean by a name, likeliest first."""
+    found: list[str] = []
+    for make in (check_path, _as_path, file_name):
+        try:
+            path = make(name)
+        except NameRefused:
+            continue
+        if collision_key(path) not in {collision_key(known) for known in found}:
+            found.append(path)
+    return found
+
+
+def _as_path(name: str) -> str:
+    return check_path(f"{name}.md")
+
+
+def _own_path(name: str) -> str:
+    """A title's file name; a path with directories is taken as it is."""
+    return check_path(name) if "/" in name and name.endswith(".md") else file_name(name)
+
+
+def _title(name: str) -> str:
+    return name.rsplit("/", 1)[-1].removesuffix(".md") or name
