@@ -78,23 +78,33 @@ class Home:
             raise InputRefused(f"{store[:80]!r} is not the id of a store", hint="see `memstore where`")
         return os.path.join(self.path, "stores", store)
 
-    def store_for(self, root: str, new_id: Callable[[], str], now: int) -> Registration:
-        """The store of a root; the first caller registers it under `new_id()`. `now`: unix microseconds.
+    def find(self, root: str) -> Entry | None:
+        """The entry of a root, also where the registry knows the directory by another name; makes nothing.
 
         Raises Moved when the very directory is known under a path where it no longer is: its memories are
         offered, neither taken nor left behind silently.
         """
         known = self.entry(root)
+        if known is not None or root == USER_ROOT:
+            return known
+        identity = identity_of(root)
+        for entry in self.entries():
+            if (entry.device, entry.inode) != identity:
+                continue
+            if is_at(entry):  # one directory with two names: a bind mount, a name in other case
+                return entry
+            raise Moved(root, entry.root, entry.store)
+        return None
+
+    def store_for(self, root: str, new_id: Callable[[], str], now: int) -> Registration:
+        """The store of a root; the first caller registers it under `new_id()`. `now`: unix microseconds.
+
+        Raises Moved as `find` does.
+        """
+        known = self.find(root)
         if known is not None:
             return Registration(known.store, created=False)
         device, inode = identity_of(root)
-        if root != USER_ROOT:
-            for entry in self.entries():
-                if (entry.device, entry.inode) != (device, inode):
-                    continue
-                if is_at(entry):  # the same directory by another name: a bind mount, a name in other case
-                    return Registration(entry.store, created=False)
-                raise Moved(root, entry.root, entry.store)
         mine = Entry(root, device, inode, new_id(), now)
         try:
             created = create_whole(self._entry_path(root, make=True), entry_text(mine))

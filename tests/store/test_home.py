@@ -119,6 +119,8 @@ def test_h03_a_moved_repository_is_never_a_silent_fresh_start(
         store_home.store_for(renamed, new_id, NOW)
     assert (refusal.value.root, refusal.value.old_root, refusal.value.store) == (renamed, real, store)
     assert "memstore link" in refusal.value.hint
+    with pytest.raises(Moved):
+        store_home.find(renamed)
 
     assert store_home.link(renamed, real, NOW).store == store
     assert store_home.store_for(renamed, new_id, NOW) == Registration(store, created=False)
@@ -274,6 +276,7 @@ def test_directories_are_private_and_files_too(store_home: Home, folder: Callabl
 def test_looking_creates_nothing(store_home: Home, tmp_path: Path) -> None:
     assert store_home.entries() == ()
     assert store_home.entry("/r") is None
+    assert store_home.find(str(tmp_path)) is None
     assert not store_home.trusted("/r", "key", True)
     assert not store_home.withdraw("/r", "key", True)
     assert not (tmp_path / "home").exists()
