@@ -157,15 +157,15 @@ def set_field(content: bytes, field: str, value: str) -> bytes:
     start, end, _ = _spans(content)
     if not start:
         return _with_header(content, field, value)
-    problems = _fields(content, start, end).problems
-    if problems:
-        raise _unreadable(field, problems[0].line, problems[0].reason)
+    before = _fields(content, start, end)
+    if before.problems:
+        raise _unreadable(field, before.problems[0].line, before.problems[0].reason)
     text = content[start:end].decode()
     newline = "\r\n" if content[start - 2 : start] == b"\r\n" else "\n"
-    changed = _replaced(text, parse(text), field, value, newline)
+    changed = _replaced(text, parse(text, _line(content, start)), field, value, newline)
     result = content[:start] + changed.encode() + content[end:]
     after = _fields(result, *_spans(result)[:2])
-    if after.problems or getattr(after, field) != value:
+    if after._asdict() | {"comments": ()} != before._asdict() | {"comments": (), field: value}:
         raise _unreadable(field, _line(content, start), "its shape leaves no safe place for the new value")
     return result
 
@@ -306,7 +306,8 @@ def _replaced(text: str, header: Header, field: str, value: str, newline: str) -
         return text[: old.start] + space + render(value, quote=old.style == "quoted") + text[old.end :]
     indent = header.entries[0].indent if header.entries else ""
     at, key = 0, field
-    if field == "description" and (name := first.get("name")):
+    name = first.get("name")
+    if field == "description" and name and name.style != "map":
         at = text.find("\n", name.end) + 1
     elif field == "type":
         at, metadata = len(text), first.get("metadata")
@@ -330,7 +331,7 @@ def _with_header(content: bytes, field: str, value: str) -> bytes:
 
 def _unreadable(field: str, line: int, reason: str) -> InputRefused:
     return InputRefused(
-        f"the {field} cannot be set: line {line} of the header: {reason}",
+        f"the {field} cannot be set: line {line}: {reason}",
         hint="correct that line by hand, or write the whole text anew",
     )
 

@@ -196,19 +196,24 @@ def test_h06_nothing_is_stacked_on_a_header_that_cannot_be_read(header: str) -> 
         set_field(f"---\n{header}---\nB\n".encode(), "description", "new")
 
 
+def test_a_field_is_not_put_in_between_a_key_and_what_is_nested_under_it() -> None:
+    content = b"---\nname:\n  part: x\ntype: user\n---\nbody\n"
+    assert set_field(content, "description", "new") == content.replace(b"name:", b"description: new\nname:")
+
+
 def test_h06_nothing_is_stacked_on_a_header_that_is_never_closed() -> None:
-    with pytest.raises(InputRefused, match=r"line 1 .* never closed"):
+    with pytest.raises(InputRefused, match=r"line 1: .* never closed"):
         set_field(b"---\nname: x\nbody\n", "description", "new")
 
 
 def test_h06_bytes_that_are_not_utf_8_refuse_only_in_the_header() -> None:
-    with pytest.raises(InputRefused, match=r"line 2 .* not UTF-8"):
+    with pytest.raises(InputRefused, match=r"line 2: not UTF-8"):
         set_field(b"---\nname: caf\xe9\n---\nB\n", "description", "new")
     assert set_field(b"---\nname: x\n---\nB\xe9\n", "name", "new") == b"---\nname: new\n---\nB\xe9\n"
 
 
 def test_a_type_inside_braces_is_refused_with_its_line() -> None:
-    with pytest.raises(InputRefused, match=r"line 1 .* brackets"):
+    with pytest.raises(InputRefused, match=r"line 2: .* brackets"):
         set_field(b"---\nmetadata: {type: user}\n---\n", "type", "project")
 
 
