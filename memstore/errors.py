@@ -1,30 +1,31 @@
 """Every error that memstore raises.
 
-    MemstoreError
-    ├── Mendable                     somebody can mend this: says what, why, and the next step
-    │   ├── InputRefused             a value that was given cannot be used
-    │   │   ├── NameRefused          ... as the name or path of a memory
-    │   │   ├── SettingRefused       ... as a setting
-    │   │   └── ImportRefused        ... as a directory or file to import
-    │   ├── NotFound                 no such memory, version, operation or conflict
-    │   ├── Conflict                 two writes for one place; nothing was written
-    │   │   ├── StaleVersion         the memory moved on since the version that the write names
-    │   │   ├── AlreadyExists        an existing memory is not overwritten without its token
-    │   │   ├── NameTaken            another memory has this name already
-    │   │   └── OperationReused      an operation id was used before, for something else
-    │   ├── PlaceRefused             this folder or repository cannot be used (yet)
-    │   │   ├── FolderTaken          another store projects into the folder
-    │   │   ├── NotTrusted           a value that came with the repository awaits a person's consent
-    │   │   ├── Moved                the repository moved; its store awaits `memstore link`
-    │   │   └── FolderStopped        many files vanished or went back at once; a person decides
-    │   └── StoreUnavailable         the database cannot be used now
-    │       ├── StoreBusy            another process kept the write lock too long
-    │       ├── StoreReadOnly        no permission, or a read-only file system
-    │       ├── DiskFull
-    │       ├── StoreDamaged         not a database, or a damaged one; it is left as it is
-    │       ├── StoreNewer           written by a newer memstore; left as it is
-    │       └── EngineTooOld         the SQLite library has a known defect, or the platform is not supported
-    └── Defect                       memstore's own fault: please report it
+MemstoreError
+├── Mendable                     somebody can mend this: says what, why, and the next step
+│   ├── InputRefused             a value that was given cannot be used
+│   │   ├── NameRefused          ... as the name or path of a memory
+│   │   ├── SettingRefused       ... as a setting
+│   │   └── ImportRefused        ... as a directory or file to import
+│   ├── NotFound                 no such memory, version, operation or conflict
+│   ├── Conflict                 two writes for one place; nothing was written
+│   │   ├── StaleVersion         the memory moved on since the version that the write names
+│   │   ├── AlreadyExists        an existing memory is not overwritten without its token
+│   │   ├── NameTaken            another memory has this name already
+│   │   └── OperationReused      an operation id was used before, for something else
+│   ├── PlaceRefused             this folder or repository cannot be used (yet)
+│   │   ├── FolderTaken          another store projects into the folder
+│   │   ├── NotTrusted           a value that came with the repository awaits a person's consent
+│   │   ├── Moved                the repository moved; its store awaits `memstore link`
+│   │   ├── FolderStopped        many files vanished or went back at once; a person decides
+│   │   └── NotProjected         one file could not be written; the store has its text
+│   └── StoreUnavailable         the database cannot be used now
+│       ├── StoreBusy            another process kept the write lock too long
+│       ├── StoreReadOnly        no permission, or a read-only file system
+│       ├── DiskFull
+│       ├── StoreDamaged         not a database, or a damaged one; it is left as it is
+│       ├── StoreNewer           written by a newer memstore; left as it is
+│       └── EngineTooOld         the SQLite library has a known defect, or the platform is not supported
+└── Defect                       memstore's own fault: please report it
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ class Conflict(Mendable):
 class StaleVersion(Conflict):
     """The memory moved on since the version that the write names, and the texts do not merge."""
 
-    def __init__(self, name: str, expected: str, current: str, current_text: bytes, given_text: bytes) -> None:
+    def __init__(
+        self, name: str, expected: str, current: str, current_text: bytes, given_text: bytes
+    ) -> None:
         super().__init__(
             f"{name} has changed: the write expects version {expected}, the current one is {current}",
             hint=f"read it again (memstore show {name}) and repeat the write with --expect {current}",
@@ -102,7 +105,9 @@ class NameTaken(Conflict):
     """Another memory has this name already."""
 
     def __init__(self, name: str, holder: str) -> None:
-        super().__init__(f"the name {name} belongs to the memory {holder} already", hint="choose another name")
+        super().__init__(
+            f"the name {name} belongs to the memory {holder} already", hint="choose another name"
+        )
         self.name = name
         self.holder = holder
 
@@ -154,6 +159,17 @@ class Moved(PlaceRefused):
 
 class FolderStopped(PlaceRefused):
     """Many files vanished or went back at once; nothing is done until a person decides."""
+
+
+class NotProjected(PlaceRefused):
+    """One file could not be written. The store has the text, and the next sync tries again."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(
+            f"{path} is saved, but not projected: {reason}", hint="mend that, then run `memstore sync`"
+        )
+        self.path = path
+        self.reason = reason
 
 
 class StoreUnavailable(Mendable):
