@@ -88,12 +88,12 @@ class Home:
         if known is not None or root == USER_ROOT:
             return known
         identity = identity_of(root)
-        for entry in self.entries():
-            if (entry.device, entry.inode) != identity:
-                continue
+        same = [entry for entry in self.entries() if (entry.device, entry.inode) == identity]
+        for entry in same:
             if is_at(entry):  # one directory with two names: a bind mount, a name in other case
                 return entry
-            raise Moved(root, entry.root, entry.store)
+        if same:
+            raise Moved(root, same[0].root, same[0].store)
         return None
 
     def store_for(self, root: str, new_id: Callable[[], str], now: int) -> Registration:

@@ -160,6 +160,8 @@ def test_a_moved_repository_can_start_afresh_and_the_old_store_stays_known(
     assert fresh.store != old
     assert store_home.store_for(renamed, new_id, NOW).store == fresh.store
     assert {entry.store for entry in store_home.entries()} == {old, fresh.store}
+    (tmp_path / "alias").symlink_to(renamed)
+    assert store_home.store_for(str(tmp_path / "alias"), new_id, NOW).store == fresh.store
 
 
 def test_linking_keeps_the_store_that_was_replaced(store_home: Home, folder: Callable[[str], str]) -> None:
