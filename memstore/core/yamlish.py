@@ -163,9 +163,9 @@ class _Reader:
         name = prefix + (key[2] or key[3] or key[4])
         column, indent = key.end(), len(key[1])
         text = self.lines[at][column:].rstrip(" \t")
-        if not text or (text[0] == "#" and self.child(at + 1, indent) is not None):
-            if text:
-                self.comments.append(text)
+        above_block = text[:1] == "#" and name not in TEXT_KEYS and self.child(at + 1, indent) is not None
+        if not text or above_block:
+            self.comments += [text] * above_block
             return self.nested(at, name, key[1], column, depth)
         if text[0] in "|>" and BLOCK.match(text):
             end = self.extent(at + 1, indent)

@@ -93,6 +93,10 @@ def test_h06_a_windows_path_in_double_quotes_is_what_stands_there() -> None:
     assert described(topic("x", r'"C:\Users\new"')) == r"C:\Users\new"
 
 
+def test_h06_a_description_that_begins_with_a_number_sign_may_go_on_below() -> None:
+    assert described(b"---\ndescription: #4411 is\n  the parser\n---\n") == "#4411 is the parser"
+
+
 def test_h06_a_key_that_is_there_twice_is_reported_and_the_first_value_counts() -> None:
     document = read(b"---\nname: dup\ndescription: first\ndescription: second\ntype: user\n---\nB\n")
     assert (document.name, document.description, document.type) == ("dup", "first", "user")
