@@ -20,7 +20,7 @@ _CLUSTER = re.compile("[\\s\\S][\u0300-\u036f\u0591-\u05bd\u064b-\u0655\u1160-\u
 _UNSHOWABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
-_ENDINGS = re.compile("(?:ations?|ments?|ings?|ions?|edly|ed|ies|es|ly|s|e|y)$")
+_ENDINGS = re.compile("(?:ations?|ings?|ions?|edly|ed|ies|es|ly|s|e|y)$")
 
 
 class _Hit(NamedTuple):

@@ -1,9 +1,9 @@
 """From a title to a safe file name, and what a path inside a memory folder may be.
 
 A title becomes one path component that every common file system takes and that no shell, link or terminal
-misreads; letters of all scripts and emoji stay readable. The mapping loses characters, so two titles can meet
-in one file name: the caller compares collision keys and takes an `alternative` or refuses. What would walk out
-of the folder, in whatever spelling, is refused, never repaired.
+misreads; letters of all scripts and emoji stay readable. The mapping loses characters, so two titles can
+meet in one file name: the caller compares collision keys and takes an `alternative` or refuses. What would
+walk out of the folder, in whatever spelling, is refused, never repaired.
 """
 
 from __future__ import annotations

@@ -99,7 +99,8 @@ _STOP_WORDS = (
     "just let let's like me more most my no nor not now of off on once only or other our out over own "
     "please same she should so some such than that that's the their them then there these they this those "
     "through to too under until up us very was we were what what's when where which while who whom why "
-    "will with would you your 什么 怎么 如何 为什么 哪些 这个 那个 我们 你们 他们 可以 请问 一个 是否 吗 呢 吧 的 了 是 在 和"
+    "will with would you your "
+    "什么 怎么 如何 为什么 哪些 这个 那个 我们 你们 他们 可以 请问 一个 是否 吗 呢 吧 的 了 是 在 和"
 )
 _STOP = frozenset(_STOP_WORDS.split())
 # A pair with one of these joins two words of a sentence; as part of a longer run it says nothing.
@@ -169,7 +170,7 @@ def parse_query(text: str) -> Query:
 
 
 def fold(text: str) -> str:
-    """Without compatibility forms, accents and invisible characters; the case stays, for it parts camelCase."""
+    """Without compatibility forms, accents and invisible characters; the case stays: it parts camelCase."""
     if text.isascii():
         return text
     text = _INVISIBLE.sub("", normalize("NFKC", text))

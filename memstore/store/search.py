@@ -1,11 +1,11 @@
 """Finds memories by words.
 
-First the memories that have all words, then those that have any of the telling ones. What a person typed reaches
-FTS5 only as quoted strings of terms.
+First the memories that have all words, then those that have any of the telling ones. What a person typed
+reaches FTS5 only as quoted strings of terms.
 
 FTS5 finds rows far faster than it ranks them (0.03 against 0.7 microseconds a row), so cost is bounded by the
-rows ranked: any-word queries are cut to their rarest terms, and where too many memories have all the words, those
-with the words in name and description are ranked first, then the newest of the others.
+rows ranked: any-word queries are cut to their rarest terms, and where too many memories have all the words,
+those with the words in name and description are ranked first, then the newest of the others.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Ranked(NamedTuple):
 
 
 def clamp_limit(value: object, default: int = DEFAULT_LIMIT) -> int:
-    """A number of hits from 1 to MOST_HITS; None is the default. Raises InputRefused for what is no number."""
+    """A number of hits from 1 to MOST_HITS; None is the default. Raises InputRefused otherwise."""
     if value is None:
         return default
     try:
