@@ -40,7 +40,6 @@ _OPEN = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r]*\n)*---[ \t]*\r?\n")
 _CLOSE = re.compile(rb"---[ \t]*\r?(?:\n(?:[ \t\r]*\n)*|\Z)")
 _BLANK_LINES = re.compile(rb"(?:[ \t\r]*\n)*")
 _FIRST_KEY = re.compile(rb"[ \t\r\n]*[\w-]+:(?:\s|$)")
-_HALF = re.compile("[\ud800-\udfff]")
 _STAMPS = frozenset(("node_type", "originSessionId", "modified"))
 _NO_WORD = re.compile("[^a-z0-9]+")
 
@@ -339,9 +338,8 @@ def _unreadable(field: str, line: int, reason: str) -> InputRefused:
 def _utf8(text: str, what: str) -> bytes:
     try:
         return text.encode()
-    except UnicodeEncodeError:
-        half = _HALF.search(text)
-        where = f" at character {half.start() + 1}" if half else ""
+    except UnicodeEncodeError as error:
         raise InputRefused(
-            f"the {what} is not text: half a surrogate pair{where}", hint="leave that character out"
+            f"the {what} is not text: half a surrogate pair at character {error.start + 1}",
+            hint="leave that character out",
         ) from None
