@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from memstore.core.frontmatter import FIELDS, alike, read, same_name, set_field, split, with_body
 from memstore.errors import InputRefused
 
-MERGE_LIMIT = 20_000
+MERGE_LIMIT = 10_000
 """Lines in the longest of three texts above which nothing is compared: a merge must not take seconds."""
 
 BODY, TEXT, COMMENTS = "body", "text", "comments"
@@ -129,6 +129,8 @@ def _merge_lines(base: list[str], ours: list[str], theirs: list[str]) -> list[st
         return None
     from merge3 import Merge3
 
+    from memstore.core.matching import LineMatcher
+
     # Equal ends are cut off first: difflib takes lines that recur often for noise, and a long list of equal
     # lines with one appended would look rewritten.
     sides = (base, ours, theirs)
@@ -137,7 +139,8 @@ def _merge_lines(base: list[str], ours: list[str], theirs: list[str]) -> list[st
     end = min(most, _common(zip(*(reversed(side) for side in sides), strict=False)))
     merged = base[:start]
     middles = [side[start : len(side) - end] for side in sides]
-    for group in Merge3(middles[0], middles[1], middles[2]).merge_groups():
+    merge = Merge3(middles[0], middles[1], middles[2], sequence_matcher=LineMatcher)
+    for group in merge.merge_groups():
         if group[0] == "conflict":
             settled = _settle(list(group[1]), list(group[2]), list(group[3]))
             if settled is None:
@@ -156,7 +159,7 @@ def _common(rows: Iterable[tuple[str, ...]]) -> int:
 def _settle(base: list[str], ours: list[str], theirs: list[str]) -> list[str] | None:
     """A region that merge3 calls a conflict, because the two sides' changes meet; None if they overlap."""
     our_hunks, their_hunks = list(_hunks(base, ours)), list(_hunks(base, theirs))
-    if any(_overlap(mine, other) for mine in our_hunks for other in their_hunks):
+    if any(_overlap(mine, other) for mine, other in _neighbours(our_hunks, their_hunks)):
         return None
     merged: list[str] = []
     position = 0
@@ -168,11 +171,25 @@ def _settle(base: list[str], ours: list[str], theirs: list[str]) -> list[str] | 
 
 
 def _hunks(base: list[str], side: list[str]) -> Iterator[_Hunk]:
-    from difflib import SequenceMatcher
+    from memstore.core.matching import LineMatcher
 
-    for tag, start, end, first, last in SequenceMatcher(None, base, side).get_opcodes():
-        if tag != "equal":
-            yield _Hunk(start, end, side[first:last])
+    at_base = at_side = 0
+    for start, first, size in LineMatcher(None, base, side).get_matching_blocks():
+        if at_base < start or at_side < first:
+            yield _Hunk(at_base, start, side[at_side:first])
+        at_base, at_side = start + size, first + size
+
+
+def _neighbours(ours: list[_Hunk], theirs: list[_Hunk]) -> Iterator[tuple[_Hunk, _Hunk]]:
+    """The pairs that touch, in one walk: two long lists must not be held against each other in full."""
+    first = 0
+    for mine in ours:
+        while first < len(theirs) and theirs[first].end < mine.start:
+            first += 1
+        for at in range(first, len(theirs)):
+            if theirs[at].start > mine.end:
+                break
+            yield mine, theirs[at]
 
 
 def _overlap(mine: _Hunk, other: _Hunk) -> bool:
@@ -193,16 +210,18 @@ def _overlap(mine: _Hunk, other: _Hunk) -> bool:
 
 def _in_order(ours: list[_Hunk], theirs: list[_Hunk]) -> list[_Hunk]:
     """The hunks of both sides by place, ours first; what both sides put in at one point stands once."""
-    kept = list(ours)
+    kept = {(hunk.start, hunk.end): [hunk] for hunk in ours}
     for other in theirs:
-        twin = next((mine for mine in ours if (mine.start, mine.end) == (other.start, other.end)), None)
-        if twin is None:
-            kept.append(other)
-        elif other.lines[: len(twin.lines)] == twin.lines:
-            kept[kept.index(twin)] = other
-        elif twin.lines[: len(other.lines)] != other.lines:
-            kept.append(other)
-    return sorted(kept, key=lambda hunk: hunk.start)
+        twins = kept.setdefault((other.start, other.end), [])
+        if not twins or not _begins_with(twins[0], other):
+            twins.append(other)
+        if _begins_with(other, twins[0]):
+            twins[:] = [other]
+    return sorted(chain.from_iterable(kept.values()), key=lambda hunk: hunk.start)
+
+
+def _begins_with(longer: _Hunk, shorter: _Hunk) -> bool:
+    return longer.lines[: len(shorter.lines)] == shorter.lines
 
 
 # --- fields

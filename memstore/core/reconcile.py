@@ -187,7 +187,7 @@ def _unchanged(shown: Shown, stored: Stored) -> bool:
 
 
 def _line_counts(content: bytes) -> Counter[str]:
-    """The body's lines and the fields, as lines a person can read. The name is left out: clients rewrite it."""
+    """The body's lines and the fields, as lines a person can read; not the name, which clients rewrite."""
     document = read(content)
     lines = Counter(line.removesuffix("\r") for line in document.body.split("\n"))
     lines.update(f"{key}: {value}" for key, value in fields_of(content).items() if value and key != "name")

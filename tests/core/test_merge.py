@@ -186,8 +186,17 @@ def test_only_a_newline_ends_a_line() -> None:
     assert merge_bodies(base, base + "x\n", "new\n" + base) == Merged("new\n" + base + "x\n", False)
 
 
+def test_ten_thousand_lines_with_every_other_one_changed_on_either_side_merge() -> None:
+    lines = [f"line {n}" for n in range(9_999)]
+    ours = "\n".join(line + " ours" if n % 2 else line for n, line in enumerate(lines))
+    theirs = "\n".join(line if n % 2 else line + " theirs" for n, line in enumerate(lines))
+    merged = merge_bodies("\n".join(lines), ours, theirs)
+    assert not merged.conflict
+    assert merged.text.count(" ours") + merged.text.count(" theirs") == 9_999
+
+
 def test_texts_too_long_to_compare_are_a_conflict_and_not_a_wait() -> None:
-    base = "".join(f"{n}\n" for n in range(20_001))
+    base = "".join(f"{n}\n" for n in range(10_001))
     assert merge_bodies(base, base + "x\n", "y\n" + base) == Merged(base + "x\n", True)
 
 
