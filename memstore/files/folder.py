@@ -203,7 +203,7 @@ class Folder:
         Raises PlaceRefused when it cannot.
         """
         try:
-            made = temporary.write(self._handle, name, content, None)
+            made, _ = temporary.write(self._handle, name, content, None)
             try:
                 exchange.publish(self._handle, made, name)
             except FileExistsError:

@@ -150,8 +150,7 @@ def _clear(root: int, job: _Job) -> None:
 def _prepare(job: _Job, directory: int, name: str) -> None:
     present = _present(job, directory, name)
     mode = None if present is None else temporary.permissions(present)
-    job.temporary = temporary.write(directory, name, job.content, mode)
-    job.inode = os.stat(job.temporary, dir_fd=directory, follow_symlinks=False).st_ino
+    job.temporary, job.inode = temporary.write(directory, name, job.content, mode)
 
 
 def _present(job: _Job, directory: int, name: str) -> os.stat_result | None:
@@ -161,8 +160,6 @@ def _present(job: _Job, directory: int, name: str) -> os.stat_result | None:
     except FileNotFoundError:
         if _exists(directory, f".{name}.icloud"):
             raise errors.NotProjected(job.path, "iCloud has moved it off this machine") from None
-        if job.expect is not None:
-            raise errors.NotProjected(job.path, "the file has vanished") from None
         return None
     reason = walk.why_strange(status)
     if reason:
@@ -175,7 +172,9 @@ def _place(job: _Job, directory: int, name: str, pause: Callable[[float], None])
     waits = iter(_PATIENCE)
     for _ in range(_ROUNDS):
         present = _present(job, directory, name)
-        mine = _age(directory, job.temporary, present)
+        if present is None and job.expect is not None:
+            raise errors.NotProjected(job.path, "the file has vanished")
+        mine = _fit(directory, job.temporary, present)
         try:
             if present is None:
                 exchange.publish(directory, job.temporary, name)
@@ -197,13 +196,18 @@ def _place(job: _Job, directory: int, name: str, pause: Callable[[float], None])
     raise errors.NotProjected(job.path, "the file comes and goes too fast")
 
 
-def _age(directory: int, name: str, old: os.stat_result | None) -> os.stat_result:
-    """Makes a file of ours younger than `old`. Returns its status."""
+def _fit(directory: int, name: str, old: os.stat_result | None) -> os.stat_result:
+    """Gives a file of ours the mode of `old`, and an age below its. Returns its status."""
     mine = os.stat(name, dir_fd=directory, follow_symlinks=False)
-    if old is None or mine.st_mtime_ns >= old.st_mtime_ns + _LATER:
+    if old is None:
         return mine
-    times = (mine.st_atime_ns, old.st_mtime_ns + _LATER)
-    os.utime(name, ns=times, dir_fd=directory, follow_symlinks=False)
+    mode, time = temporary.permissions(old), old.st_mtime_ns + _LATER
+    if temporary.permissions(mine) == mode and mine.st_mtime_ns >= time:
+        return mine
+    os.chmod(name, mode, dir_fd=directory)
+    os.utime(
+        name, ns=(mine.st_atime_ns, max(mine.st_mtime_ns, time)), dir_fd=directory, follow_symlinks=False
+    )
     return os.stat(name, dir_fd=directory, follow_symlinks=False)
 
 

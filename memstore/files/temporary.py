@@ -46,8 +46,8 @@ def is_abandoned(name: str, status: os.stat_result, now: int) -> bool:
     return not _runs(int(match[1])) or status.st_ctime_ns < now - _ABANDONED
 
 
-def write(directory: int, target: str, content: bytes, mode: int | None) -> str:
-    """Writes a whole file beside `target`, safe from power cuts; returns its name. On failure it leaves none.
+def write(directory: int, target: str, content: bytes, mode: int | None) -> tuple[str, int]:
+    """Writes a whole file beside `target`, safe from power cuts; returns name and inode. Leaves none if it fails.
 
     `mode`: the permission bits it gets; None: what the umask leaves of 0666, as the client's files have.
     """
@@ -57,7 +57,8 @@ def write(directory: int, target: str, content: bytes, mode: int | None) -> str:
     handle = os.open(part, flags, 0o666 if mode is None else 0o600, dir_fd=directory)
     try:
         try:
-            if mode is not None:
+            # Not where it is right already: some file systems have one mode for all, and refuse any change.
+            if mode is not None and permissions(os.fstat(handle)) != mode:
                 os.fchmod(handle, mode)
             view = memoryview(content)
             while view:
@@ -66,6 +67,7 @@ def write(directory: int, target: str, content: bytes, mode: int | None) -> str:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), target)
                 view = view[written:]
             exchange.sync(handle)
+            inode = os.fstat(handle).st_ino
         finally:
             os.close(handle)
         os.rename(part, name, src_dir_fd=directory, dst_dir_fd=directory)
@@ -73,7 +75,7 @@ def write(directory: int, target: str, content: bytes, mode: int | None) -> str:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part, dir_fd=directory)
         raise
-    return name
+    return name, inode
 
 
 def permissions(status: os.stat_result) -> int:
