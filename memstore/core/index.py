@@ -1,7 +1,7 @@
 """MEMORY.md as rows: absorbing an edited text line by line. The rules, by number:
 
 1. The base is what the writer had: the view loaded at session start for a Write that read nothing, the text
-   that was read (`originalFile`) otherwise, what was last shown for an edit that nobody claims. The caller's job.
+   that was read (`originalFile`) otherwise, what was last shown for an edit nobody claims. The caller knows.
 2. An edit cannot remove what its base did not have: omissions, comments, lines past the cut, later rows.
 3. An absent or blank index, or one that the client made up because it was missing, is no edit: restore it.
 4. Our count of omissions and the client's warning are known by their form and never absorbed.
@@ -20,7 +20,7 @@
 17. Order: the edit's where it departs from the base, else the store's.
 18. A line of ours waits until an agent that has just made the topic had its chance to write its own: the
     caller says so by leaving the memory's `listing` short of "due" until the turn stops or 60 s have passed.
-19. Over the client's limits whole lines are left out by a fixed choice; our lines stay below its nagging point.
+19. Over the client's limits lines are left out whole, by a fixed choice; ours stay below its nagging point.
 20. Within the limits the order of rows is never changed by us.
 
 Rules 1-17 are `merge` (with `index_merge`), 13 and 18-20 `index_render`; `index_lines` reads, `index_pointer`
@@ -120,7 +120,7 @@ BaseIndex = tuple[BaseLine, ...]
 
 
 def base_of(text: str, shown: str = "", ids: Sequence[str] = ()) -> BaseIndex:
-    """`text` as a base. Lines that it shares with `shown` get the row ids in `ids`, one per line of `shown`."""
+    """`text` as a base. Lines it shares with `shown` get the row ids in `ids`, one per line of `shown`."""
     lines = text.split("\n")
     if not ids:
         return tuple(BaseLine(line) for line in lines)

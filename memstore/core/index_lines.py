@@ -130,7 +130,7 @@ def read_line(line: str) -> Piece:
     if "](" not in bare:
         return Piece(start, bare, end)
     shown = bare[:_LONG]
-    spoken = _NOT_LINKS.sub(" ", shown) if "`" in shown or "<!--" in shown else shown
+    spoken = _NOT_LINKS.sub(" ", shown) if "`" in shown or "-->" in shown else shown
     mentions = tuple(
         dict.fromkeys(t for link in _ANY_LINK.finditer(spoken) if (t := _target(link)) is not None)
     )
@@ -180,7 +180,7 @@ def is_backfill(pieces: Sequence[Piece], topics: Mapping[str, int | None]) -> bo
 
 def units(text: str) -> int:
     """Length in UTF-16 code units, as the client counts."""
-    return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def loaded_view(text: str, limits: Limits = CLIENT) -> str:
@@ -201,8 +201,13 @@ def measure(text: str) -> tuple[int, int]:
     return (view.count("\n") + 1 if view else 0), units(view)
 
 
+def may_hide(text: str) -> bool:
+    """Whether the client may strip something: a quick look that spares reading the text line by line."""
+    return "<!--" in text or text.removeprefix(BOM).startswith("---")
+
+
 def _visible(text: str) -> str:
-    if "<!--" in text or text.removeprefix(BOM).startswith("---"):
+    if may_hide(text):
         text = "\n".join(piece.bare for piece in parse(text) if not piece.hidden)
     return text.replace("\r", "").strip().strip(BOM).strip()
 

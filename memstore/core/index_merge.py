@@ -127,11 +127,16 @@ class Merge:
         matched = [(at, place) for at, place in enumerate(in_base) if place is not None]
         in_sequence = {matched[step][0] for step in ascending([place for _, place in matched])}
         in_rows, moved = self._new_among_rows(keys, in_base)
+        spare = self._twins(base_keys, set(in_base))
         slots = []
         for at, piece in enumerate(pieces):
             place, row = in_base[at], in_rows[at]
             if place is not None:
                 row = self.row_of_base[place]
+                if row is None and spare.get(keys[at]):
+                    place = spare[keys[at]].pop(0)
+                    row = self.row_of_base[place]
+                    in_sequence.discard(at)
                 if row is not None:
                     self._change(row, self.base.pieces[place], piece)
                     slots.append(_Slot(piece, row, at in in_sequence))
@@ -145,6 +150,23 @@ class Merge:
             else:
                 slots.append(_Slot(piece, None, False))
         return slots
+
+    def _twins(
+        self, base_keys: Sequence[Hashable], present: Collection[int | None]
+    ) -> dict[Hashable, list[int]]:
+        """Lines of the base that the edit has no longer and the store still has.
+
+        Of two equal lines each side may have taken out another one. Both wanted one left: theirs is then ours.
+        """
+        spare: dict[Hashable, list[int]] = {}
+        for place, key in enumerate(base_keys):
+            if (
+                place not in present
+                and not self.base.pieces[place].blank
+                and self.row_of_base[place] is not None
+            ):
+                spare.setdefault(key, []).append(place)
+        return spare
 
     def _new_among_rows(
         self, keys: Sequence[Hashable], in_base: Sequence[int | None]
@@ -282,7 +304,7 @@ class Merge:
         return moves, added
 
     def _new_text(self, piece: Piece) -> str:
-        """A line of the edit's own; if its writer was shown other line ends than the index has, with the latter."""
+        """A line of the edit's own, with the index's line ends if its writer was shown other ones."""
         seen, ours = self.line_ends
         if seen == ours or bool(piece.end) != seen:
             return piece.text

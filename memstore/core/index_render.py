@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from memstore.core.index_lines import CLIENT, Limits, measure, parse, read_line, units
+from memstore.core.index_lines import CLIENT, Limits, may_hide, measure, parse, read_line, units
 from memstore.core.index_pointer import derived_hook, link_path, pointer_line
 from memstore.core.index_values import (
     END,
@@ -54,11 +54,12 @@ def render(rows: Sequence[Line], entries: Mapping[str, Entry], limits: Limits = 
     calm = lines < limits.near_lines and size < limits.near_units
     if calm or (_fits(lines, size, limits) and all(row.kind != "auto" for row in rows)):
         return whole
-    hidden = [piece.hidden for piece in parse("\n".join(row.text for row in ordered))] if ordered else []
+    nothing = [False] * len(ordered)
+    hidden = [piece.hidden for piece in parse(whole.text)] if may_hide(whole.text) else nothing
     chosen = _choice(ordered, entries, limits, hidden)
     if not _fits(*measure(chosen.text), limits):
         # Leaving a line out opened a code fence: what the client strips has changed, so count everything.
-        chosen = _choice(ordered, entries, limits, [False] * len(ordered))
+        chosen = _choice(ordered, entries, limits, nothing)
     return chosen
 
 
@@ -148,12 +149,14 @@ def _choice(
     candidates = [(*_worth(row, entries), at) for at, row in enumerate(ordered) if at not in places]
     candidates.sort()
     used_lines = used = 0
+    ours = False
     for worth, _, at in candidates:
-        if worth == _CORRECTION and (used_lines >= near_lines or used >= near_room):
-            near_lines, near_room = lines, room
-        ours = worth >= _CORRECTION
+        if worth >= _CORRECTION and not ours:
+            ours = True
+            if used_lines < near_lines and used < near_room:
+                lines, room = near_lines, near_room
         cost = units(ordered[at].text.removesuffix("\r")) + 1
-        if used_lines < (near_lines if ours else lines) and used + cost <= (near_room if ours else room):
+        if used_lines < lines and used + cost <= room:
             places.add(at)
             used_lines += 1
             used += cost
