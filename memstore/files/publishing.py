@@ -202,12 +202,10 @@ def _fit(directory: int, name: str, old: os.stat_result | None) -> os.stat_resul
     if old is None:
         return mine
     mode, time = temporary.permissions(old), old.st_mtime_ns + _LATER
-    if temporary.permissions(mine) == mode and mine.st_mtime_ns >= time:
-        return mine
-    os.chmod(name, mode, dir_fd=directory)
-    os.utime(
-        name, ns=(mine.st_atime_ns, max(mine.st_mtime_ns, time)), dir_fd=directory, follow_symlinks=False
-    )
+    if temporary.permissions(mine) != mode:
+        os.chmod(name, mode, dir_fd=directory)
+    if mine.st_mtime_ns < time:
+        os.utime(name, ns=(mine.st_atime_ns, time), dir_fd=directory, follow_symlinks=False)
     return os.stat(name, dir_fd=directory, follow_symlinks=False)
 
 

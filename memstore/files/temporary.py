@@ -12,7 +12,6 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import stat
 
 from memstore.files import exchange
@@ -35,7 +34,7 @@ def target_of(name: str) -> str:
 
 def new_name(target: str) -> str:
     """A name in the directory of `target` that nobody uses."""
-    return f"{PREFIX}{os.getpid()}-{secrets.token_hex(8)}~{target}"
+    return f"{PREFIX}{os.getpid()}-{os.urandom(8).hex()}~{target}"
 
 
 def is_abandoned(name: str, status: os.stat_result, now: int) -> bool:
@@ -47,8 +46,9 @@ def is_abandoned(name: str, status: os.stat_result, now: int) -> bool:
 
 
 def write(directory: int, target: str, content: bytes, mode: int | None) -> tuple[str, int]:
-    """Writes a whole file beside `target`, safe from power cuts; returns name and inode. Leaves none if it fails.
+    """Writes a whole file beside `target`, safe from power cuts, and returns its name and inode.
 
+    On failure it leaves none.
     `mode`: the permission bits it gets; None: what the umask leaves of 0666, as the client's files have.
     """
     part = new_name("")

@@ -161,7 +161,7 @@ def test_no_link_is_followed_while_a_directory_and_a_link_change_places(tmp_path
         try:
             assert swapper.stdout and swapper.stdout.read(1) == b"."
             good = refused = 0
-            while good < 200 or refused < 200:
+            while good < 100 or refused < 100:
                 found = folder.read("sub/a.md")
                 if isinstance(found, FileRead):
                     assert found.content == b"good"
