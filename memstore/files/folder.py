@@ -129,6 +129,13 @@ class Folder:
         """A file's bytes, why there are none, or None: no such file. Raises NameRefused."""
         return self._read(path)
 
+    def check(self, path: str) -> None:
+        """Raises NameRefused for a path that `put` and `take` do not touch."""
+        if path != INDEX_NAME:
+            names.check_path(path)
+        if names.is_debris(path.rpartition("/")[2]):
+            raise errors.NameRefused(path, "an editor or a sync program calls its temporary files so")
+
     def put(self, path: str, content: bytes, *, expect: bytes | None) -> Put:
         """Puts `content` under `path`, where `expect` is believed to lie; None: nothing.
 
@@ -143,10 +150,11 @@ class Folder:
     def put_many(self, files: Sequence[tuple[str, bytes, bytes | None]]) -> list[Put | errors.NotProjected]:
         """As `put` for each (path, content, expect), published in this order after all have been written.
 
-        One that fails does not stop those after it: what names another file goes in a later call.
+        One that fails does not stop those after it: what names another file goes in a later call. Raises
+        NameRefused before anything is written.
         """
         for path, _, _ in files:
-            _check(path)
+            self.check(path)
         return publishing.publish_all(self._handle, files, self._now, self._pause)
 
     def take(self, path: str) -> Taken | None:
@@ -154,7 +162,7 @@ class Folder:
 
         Raises NotProjected and NameRefused.
         """
-        _check(path)
+        self.check(path)
         return self._take(path)
 
     def restore(self, kept: str, path: str) -> bool:
@@ -257,13 +265,6 @@ class Folder:
         except OSError:  # gone meanwhile, or out of reach: the next scan sees it again
             return None
         return found if isinstance(found, FileRead) else None
-
-
-def _check(path: str) -> None:
-    if path != INDEX_NAME:
-        names.check_path(path)
-    if names.is_debris(path.rpartition("/")[2]):
-        raise errors.NameRefused(path, "an editor or a sync program calls its temporary files so")
 
 
 def _kept(path: str) -> str:
