@@ -171,6 +171,15 @@ class Folder:
             target = walk.parts_of(path)[-1]
             return publishing.put_back(directory, name, target, path)
 
+    def put_back_over(self, path: str, kept: str, ours: bytes) -> bool:
+        """Takes a `put` back: what came out lies under `path` again, and `ours`, the text put there, is gone.
+
+        False when the file under `path` is not `ours` any more: then both stay where they are. Raises
+        NotProjected.
+        """
+        with walk.parent(self._handle, _kept(kept)) as (directory, name):
+            return publishing.put_back_over(directory, name, path, ours, self._now())
+
     def discard(self, kept: str, content: bytes) -> bool:
         """Lets go of a kept file whose bytes, `content`, are stored now.
 

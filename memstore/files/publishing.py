@@ -83,6 +83,23 @@ def put_back(directory: int, name: str, target: str, path: str) -> bool:
     return True
 
 
+def put_back_over(directory: int, name: str, path: str, ours: bytes, now: int) -> bool:
+    """Exchanges `name` with the file at `path`, if that holds `ours`, which goes. Raises NotProjected."""
+    target = walk.parts_of(path)[-1]
+    try:
+        out = exchange.exchange(directory, name, target, temporary.new_name(target))
+        if let_go(directory, out, ours, now):
+            exchange.sync_names(directory)
+            return True
+        # A younger save came out: it belongs on top.
+        exchange.exchange(directory, out, target, temporary.new_name(target))
+    except FileNotFoundError:
+        return put_back(directory, name, target, path)
+    except OSError as error:
+        raise errors.NotProjected(path, os.strerror(error.errno or 0)) from error
+    return False
+
+
 def set_aside(directory: int, name: str, path: str) -> str:
     """Renames a regular file to a temporary name, and returns that. Raises OSError, NotProjected."""
     reason = walk.why_strange(os.stat(name, dir_fd=directory, follow_symlinks=False))

@@ -370,6 +370,23 @@ def test_a_file_is_taken_out_of_sight_and_can_be_put_back(tmp_path: Path, system
     assert os.listdir(tmp_path / "sub") == ["a.md"]
 
 
+def test_a_put_is_taken_back_unless_somebody_saved_over_it(tmp_path: Path, system: str):
+    (tmp_path / "a.md").write_bytes(b"a person's")
+    with opened(tmp_path) as folder:
+        put = folder.put("a.md", b"new", expect=b"old")
+        assert put.kept and folder.put_back_over("a.md", put.kept, b"new")
+        assert os.listdir(tmp_path) == ["a.md"] and (tmp_path / "a.md").read_bytes() == b"a person's"
+        again = folder.put("a.md", b"new", expect=b"old")
+        (tmp_path / "a.md").write_bytes(b"younger")
+        assert again.kept and not folder.put_back_over("a.md", again.kept, b"new")
+        assert (tmp_path / "a.md").read_bytes() == b"younger"
+        (left,) = folder.scan().temporary
+        assert (tmp_path / left).read_bytes() == b"a person's"
+        (tmp_path / "a.md").unlink()
+        assert folder.put_back_over("a.md", left, b"new")
+    assert os.listdir(tmp_path) == ["a.md"] and (tmp_path / "a.md").read_bytes() == b"a person's"
+
+
 def test_a_link_is_not_taken(tmp_path: Path):
     (tmp_path / "a.md").symlink_to("b.md")
     with opened(tmp_path) as folder, pytest.raises(errors.NotProjected, match="it is a link"):
