@@ -80,6 +80,8 @@ def merge_texts(base: bytes, ours: bytes, theirs: bytes) -> MergedText:
         return MergedText(theirs, False)
     if base == theirs or alike(ours, theirs) or alike(base, theirs):
         return MergedText(ours, False)
+    if alike(base, ours):
+        return MergedText(_in_line_ends_of(ours, theirs), False)
     files = (base, ours, theirs)
     try:
         texts = [file.decode() for file in files]
@@ -244,7 +246,7 @@ def _merge_headers(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, tupl
     for candidate in _candidates(base, ours, theirs, wanted):
         found = fields_of(candidate)
         if not read(candidate).problems and all(_same(key, wanted, found) for key in wanted | found):
-            return _with_line_ends_of(ours, split(candidate)[0]), ()
+            return _in_line_ends_of(split(ours)[0], split(candidate)[0]), ()
     return b"", tuple(key for key in wanted if not _same(key, mine, other))
 
 
@@ -293,11 +295,10 @@ def _same(key: str, one: Fields, other: Fields) -> bool:
     )
 
 
-def _with_line_ends_of(model: bytes, header: bytes) -> bytes:
-    """The client writes its headers with LF; a file whose header has CRLF keeps it."""
-    own = split(model)[0]
-    newlines = own.count(b"\n")
-    if not newlines:
-        return header
-    plain = header.replace(b"\r\n", b"\n")
-    return plain.replace(b"\n", b"\r\n") if own.count(b"\r\n") == newlines else plain
+def _in_line_ends_of(model: bytes, text: bytes) -> bytes:
+    """`text` with the line ends that `model` has throughout; the client writes its headers with LF."""
+    newlines, pairs = model.count(b"\n"), model.count(b"\r\n")
+    if not newlines or 0 < pairs < newlines:
+        return text
+    plain = text.replace(b"\r\n", b"\n")
+    return plain.replace(b"\n", b"\r\n") if pairs else plain

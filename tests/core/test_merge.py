@@ -272,7 +272,7 @@ def test_the_clients_stamps_alone_are_no_change() -> None:
     assert merged(FILE, ours, STAMPED) == ours
     later = with_(STAMPED, (b"T10", b"T11"))
     theirs = with_(FILE, (b"two", b"TWO"))
-    assert merged(STAMPED, later, theirs) == with_(later, (b"two", b"TWO"))
+    assert merged(STAMPED, later, theirs) == theirs
 
 
 def test_stamps_of_theirs_do_not_hide_a_change_of_their_fields() -> None:
@@ -371,6 +371,7 @@ files = st.builds(lambda head, body: (f"---\n{head}---\n\n" if head else "") + b
 
 @laws
 @given(files, files, files)
+@example(b"\n", b"a", b"")
 def test_law_files_merge_without_losing_a_field_that_one_side_changed(
     base: bytes, ours: bytes, theirs: bytes
 ) -> None:
