@@ -28,6 +28,7 @@ _FENCE = re.compile(rf"(?:{_ITEM})?+[ \t]*+(`{{3,}}+(?=[^`]*\Z)|~{{3,}}+)")
 _NOT_LINKS = re.compile(r"(?<!\\)(`++)(?!`).*?(?<!`)\1(?!`)|<!--.*?-->")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_SIMPLE = re.compile(r"[\w-]+\.md", re.ASCII)
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _MORE = re.compile(r"\s*[-*+] (?:…|\.\.\.) [0-9][0-9,. ]*more (?:memor(?:y|ies)|lines?)\b.*\bmemstore\b")
 _WARNING = re.compile(r"\s*>\s*WARNING: \S*MEMORY\.md is (?:at )?[0-9]")
@@ -99,6 +100,7 @@ def parse(text: str) -> tuple[Piece, ...]:
                 fence = ""
         elif mark:
             fence = mark[1]
+            in_list = in_list and bare[0] in " \t"
             pieces.append(_cut(lines[at], in_code=True))
         elif bare.lstrip(" ").startswith("<!--") and len(bare) - len(bare.lstrip(" ")) < 4:
             close = at
@@ -111,6 +113,7 @@ def parse(text: str) -> tuple[Piece, ...]:
             if closed and lines[close].rstrip()[-3:] != "-->":
                 pieces[-1] = _cut(lines[close], in_code=True)
             at = close
+            in_list = in_list and bare[0] == " "
         elif not bare.strip():
             pieces.append(_cut(lines[at]))
         else:
@@ -129,13 +132,12 @@ def read_line(line: str) -> Piece:
     start, bare, end = _ends(line)
     if "](" not in bare:
         return Piece(start, bare, end)
-    shown = bare[:_LONG]
-    spoken = _NOT_LINKS.sub(" ", shown) if "`" in shown or "-->" in shown else shown
-    mentions = tuple(
-        dict.fromkeys(t for link in _ANY_LINK.finditer(spoken) if (t := _target(link)) is not None)
-    )
     match = _POINTER.match(bare)
     target = _target(match) if match else None
+    if target is not None and bare.count("](") == 1:
+        mentions: tuple[str, ...] = (target,)
+    else:
+        mentions = _mentions(bare)
     if match is None or target is None:
         return Piece(start, bare, end, mentions=mentions)
     if target not in mentions:
@@ -226,6 +228,14 @@ def _cut(line: str, in_code: bool = False, hidden: bool = False) -> Piece:
     return Piece(*_ends(line), in_code=in_code, hidden=hidden)
 
 
+def _mentions(bare: str) -> tuple[str, ...]:
+    """The topic files that a line links to; links in code spans, in comments and of images do not count."""
+    shown = bare[:_LONG]
+    spoken = _NOT_LINKS.sub(" ", shown) if "`" in shown or "-->" in shown else shown
+    found = [_target(link) for link in _ANY_LINK.finditer(spoken)]
+    return tuple(dict.fromkeys(target for target in found if target is not None))
+
+
 def _ends(line: str) -> tuple[str, str, str]:
     bare = line.removesuffix("\r")
     start = BOM if bare.startswith(BOM) else ""
@@ -236,8 +246,10 @@ def _target(link: re.Match[str]) -> str | None:
     """The topic file that a link means, as a normalised relative path; None for anything else."""
     angle, plain = link.group("angle", "plain")
     raw = (plain if angle is None else angle).strip()
+    if _SIMPLE.fullmatch(raw) and raw.casefold() != "memory.md":
+        return raw
     path = re.split(r"[#?]", _ESCAPED.sub(r"\1", raw), maxsplit=1)[0]
-    if not path or path[0] in "/\\~" or _SCHEME.match(path):
+    if not path or path.startswith(("/", "\\", "~/")) or _SCHEME.match(path):
         return None
     parts = [part for part in _PERCENT.sub(_decoded, path).split("/") if part not in ("", ".")]
     if not parts or ".." in parts or any(char in part for part in parts for char in "\0\n\\"):

@@ -156,7 +156,7 @@ class Merge:
     ) -> dict[Hashable, list[int]]:
         """Lines of the base that the edit has no longer and the store still has.
 
-        Of two equal lines each side may have taken out another one. Both wanted one left: theirs is then ours.
+        Of two equal lines each side may have taken out another one. Both wanted one left, so theirs is ours.
         """
         spare: dict[Hashable, list[int]] = {}
         for place, key in enumerate(base_keys):

@@ -15,12 +15,14 @@ LINE_LENGTH = 150
 TITLE_LENGTH = 70
 HOOK_MINIMUM = 40
 CUT = "…"
+_READ = 4_000
+"""How much of a field is looked at: far more than fits, far less than somebody could store."""
 
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _UNSEEN_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _JOINERS = "\u200c\u200d"
-_PLAIN_IN_PATHS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+,=~")
+_PLAIN_IN_PATHS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+,=")
 
 
 def pointer_line(title: str, path: str, description: str) -> str:
@@ -28,7 +30,7 @@ def pointer_line(title: str, path: str, description: str) -> str:
 
     Reading the line gives exactly `path` back. About 150 characters; what was cut ends in "…".
     """
-    name = visible(title) or visible(path.rsplit("/", 1)[-1].removesuffix(".md")) or "memory"
+    name = visible(title[:_READ]) or visible(path.rsplit("/", 1)[-1].removesuffix(".md")) or "memory"
     head = f"- [{_fitted(_escaped(name, in_title=True), TITLE_LENGTH)}]({link_path(path)})"
     hook = derived_hook(description, max(HOOK_MINIMUM, LINE_LENGTH - len(head) - 3))
     return f"{head} — {hook}" if hook else head
@@ -36,7 +38,7 @@ def pointer_line(title: str, path: str, description: str) -> str:
 
 def derived_hook(description: str, room: int = LINE_LENGTH) -> str:
     """A description as the text behind the dash, at most `room` characters, "…" included."""
-    return _fitted(_escaped(visible(description)), room)
+    return _fitted(_escaped(visible(description[:_READ])), room)
 
 
 def link_path(path: str) -> str:
@@ -54,6 +56,8 @@ def visible(text: str) -> str:
 
     Joiners stay where emoji, Persian or Indic scripts need them: one by one, between non-ASCII characters.
     """
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     seen: list[str] = []
     for at, char in enumerate(text):
         if char.isspace() or unicodedata.category(char) == "Cc":

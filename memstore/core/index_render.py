@@ -75,14 +75,14 @@ def more_line(memories: int, lines: int) -> str:
 
 def due_lines(rows: Sequence[Line], entries: Mapping[str, Entry]) -> list[AddLine]:
     """A line of ours for each memory that is due and that no line points to, at the end of the index."""
-    due = [entry for entry in entries.values() if entry.listing == "due"]
+    listed = {row.memory for row in rows}
+    due = [entry for entry in entries.values() if entry.listing == "due" and entry.id not in listed]
     if not due:
         return []
     ordered = in_order(rows)
-    listed = {row.memory for row in ordered}
     pieces = parse("\n".join(row.text for row in ordered))
     mentioned = {_folded(path) for piece in pieces for path in piece.mentions}
-    due = [entry for entry in due if entry.id not in listed and _folded(entry.path) not in mentioned]
+    due = [entry for entry in due if _folded(entry.path) not in mentioned]
     due.sort(key=lambda entry: (entry.changed, entry.path))
     terminated = not ordered or ordered[-1].rank == END
     cr = "\r" if ends_in_cr([row.text for row in ordered if row.rank != END]) else ""
@@ -97,7 +97,10 @@ def due_lines(rows: Sequence[Line], entries: Mapping[str, Entry]) -> list[AddLin
 
 
 def refresh(rows: Sequence[Line], entries: Mapping[str, Entry]) -> list[ChangeLine]:
-    """What we derived follows its memory: our lines whole; in pointers by hand derived hooks and the path."""
+    """What we derived follows its memory: our lines whole; in pointers by hand derived hooks and the path.
+
+    Only memories in `entries` are looked at: those that changed are enough.
+    """
     changes = []
     for row in rows:
         entry = entries.get(row.memory) if row.memory else None
