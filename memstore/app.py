@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -11,7 +11,6 @@ from memstore.core.changes import (
     Change,
     ChangeSet,
     CloseConflict,
-    Create,
     Pin,
     Rename,
     Restore,
@@ -23,13 +22,13 @@ from memstore.core.compare import BlamedLine, blame
 from memstore.core.frontmatter import set_field
 from memstore.core.model import SHELF, ConflictRecord, Memory, Operation, Origin, Shelf, Version
 from memstore.core.names import file_name
-from memstore.core.plan import OnConflict, Wanted, new_text
+from memstore.core.plan import OnConflict, Wanted
 from memstore.core.terms import Query, parse_query
 from memstore.core.undo import Step, inverse, inverse_lines
 from memstore.errors import Conflict, InputRefused, NotFound
 from memstore.files import archive
 from memstore.files.report import ExportReport, ImportReport, Progress, SyncReport
-from memstore.files.sync import Sync
+from memstore.files.sync import Sync, Verdict
 from memstore.place import Place, find_place, registered
 from memstore.store.search import Filters, Hit
 from memstore.store.store import Made, Store
@@ -76,7 +75,9 @@ class Memstore:
     Raises the kinds of `memstore.errors.Mendable` for what a person can mend.
     """
 
-    def __init__(self, world: World, place: Place, store: Store, shelf: Shelf = SHELF, origin: Origin | None = None):
+    def __init__(
+        self, world: World, place: Place, store: Store, shelf: Shelf = SHELF, origin: Origin | None = None
+    ):
         self.world = world
         self.place = place
         self.store = store
@@ -86,7 +87,12 @@ class Memstore:
 
     @classmethod
     def open(
-        cls, cwd: str | None = None, *, world: World | None = None, make: bool = True, origin: Origin | None = None
+        cls,
+        cwd: str | None = None,
+        *,
+        world: World | None = None,
+        make: bool = True,
+        origin: Origin | None = None,
     ) -> Memstore:
         """The memories of `cwd` (by default the present directory). With `make` a store is made where none is."""
         world = world or World.real(cwd)
@@ -130,7 +136,9 @@ class Memstore:
         """Adds whole lines at the end of a memory, whatever it holds by now; makes it where there is none."""
         self.files.absorb()
         if not text.strip():
-            raise InputRefused("there is no text to append", hint="give it as an argument or on standard input")
+            raise InputRefused(
+                "there is no text to append", hint="give it as an argument or on standard input"
+            )
         if self._writer.look_up(name) is None:
             file_name(name)
             return self._saved(
@@ -149,7 +157,9 @@ class Memstore:
     ) -> Saved:
         """Sets `name`, `description` or `type`; every other byte of the memory stays."""
         if field not in ("name", "description", "type"):
-            raise InputRefused(f"there is no field {field!r}", hint="the fields are name, description and type")
+            raise InputRefused(
+                f"there is no field {field!r}", hint="the fields are name, description and type"
+            )
 
         def step(head: Memory) -> Change | None:
             _check_token(head, expect)
@@ -159,7 +169,9 @@ class Memstore:
         self.files.absorb()
         return self._change(name, step, "set", operation=operation, asked=(field, value))
 
-    def rename(self, name: str, new_name: str, *, expect: str | None = None, operation: str | None = None) -> Saved:
+    def rename(
+        self, name: str, new_name: str, *, expect: str | None = None, operation: str | None = None
+    ) -> Saved:
         """Moves a memory to another name; its history and its index line go along."""
         path = new_name if "/" in new_name else file_name(new_name)
 
@@ -204,28 +216,38 @@ class Memstore:
 
         def step(head: Memory) -> Change | None:
             if correction == head.id:
-                raise InputRefused(f"{head.path} cannot supersede itself", hint="name the memory that corrects it")
+                raise InputRefused(
+                    f"{head.path} cannot supersede itself", hint="name the memory that corrects it"
+                )
             return None if head.state.superseded_by == correction else Supersede(head.id, correction)
 
         return self._change(name, step, "supersede", operation=operation, asked=by)
 
     # Reading
 
-    def list(self, *, retired: bool = False) -> list[Memory]:
+    def memories(self, *, retired: bool = False) -> list[Memory]:
         """All memories, by path."""
         self.files.freshen()
         return self.store.memories(self.shelf, retired=retired)
 
-    def show(self, name: str, *, version: int | None = None, token: str | None = None) -> tuple[Memory, Version]:
+    def show(
+        self, name: str, *, version: int | None = None, token: str | None = None
+    ) -> tuple[Memory, Version]:
         """A memory and one of its versions, by default the present one. Retired ones are shown too."""
         self.files.freshen()
         head = self._writer.find(name, retired=True)
-        found = self.store.version(head.id, number=version or (0 if token else head.version), token=token or "")
+        found = self.store.version(
+            head.id, number=version or (0 if token else head.version), token=token or ""
+        )
         if found is None:
-            raise NotFound(f"{head.path} has no version {version or token}", hint=f"see `memstore log {head.path}`")
+            raise NotFound(
+                f"{head.path} has no version {version or token}", hint=f"see `memstore log {head.path}`"
+            )
         return head, found
 
-    def search(self, text: str, *, filters: Filters | None = None, limit: int = 20) -> tuple[Query, list[Hit]]:
+    def search(
+        self, text: str, *, filters: Filters | None = None, limit: int = 20
+    ) -> tuple[Query, list[Hit]]:
         """Ranked hits for a person's words in any script, and the query they were read as."""
         self.files.freshen()
         query = parse_query(text)
@@ -235,7 +257,9 @@ class Memstore:
             hits = self.store.search(query, chosen, limit)
         return query, hits
 
-    def log(self, name: str | None = None, *, since: int = 0, limit: int = -1) -> list[tuple[Operation, Made]]:
+    def log(
+        self, name: str | None = None, *, since: int = 0, limit: int = -1
+    ) -> list[tuple[Operation, Made]]:
         """Operations, newest first: of one memory, or of the store."""
         self.files.freshen()
         memory = None if name is None else self._writer.find(name, retired=True).id
@@ -253,9 +277,7 @@ class Memstore:
     def status(self) -> Status:
         """How things stand, after a whole scan of the folder."""
         report = self.files.absorb()
-        with self.store.view() as connection:
-            schema = connection.pragma("user_version")
-        return Status(self.place, self.store.counts(), report, int(str(schema)), self.store.engine)
+        return Status(self.place, self.store.counts(), report, self.store.schema(), self.store.engine)
 
     # Undo
 
@@ -269,7 +291,9 @@ class Memstore:
         changes = inverse(steps)
         line_changes = inverse_lines(lines, touched, lambda line: line.kind == "auto")
         if not changes and not line_changes:
-            raise Conflict(f"operation #{found.seq} changed nothing that could be taken back", hint="see `memstore log`")
+            raise Conflict(
+                f"operation #{found.seq} changed nothing that could be taken back", hint="see `memstore log`"
+            )
         change_set = ChangeSet(
             operation or self.world.new_id(), "undo", self.world.clock(), self._writer.provenance, changes,
             line_changes, reason=f"undo of #{found.seq} ({found.kind})", undoes=found.id,
@@ -301,9 +325,9 @@ class Memstore:
 
     # Files
 
-    def sync(self, *, dry_run: bool = False) -> SyncReport:
+    def sync(self, *, dry_run: bool = False, verdict: Verdict = "ask") -> SyncReport:
         """Takes in what was edited in the folder, then shows there what the store holds."""
-        return self.files.preview() if dry_run else self.files.run()
+        return self.files.preview() if dry_run else self.files.run(verdict)
 
     def import_directory(
         self, directory: str, *, dry_run: bool = False, progress: Progress | None = None
@@ -337,7 +361,9 @@ class Memstore:
         self.files.absorb()
         found = [record for record in self.store.conflicts() if record.id.startswith(reference)]
         if len(found) != 1 or len(reference) < 4:
-            raise NotFound(f"there is no one open conflict {reference[:80]!r}", hint="see `memstore conflicts`")
+            raise NotFound(
+                f"there is no one open conflict {reference[:80]!r}", hint="see `memstore conflicts`"
+            )
         return self._resolve(found[0], take, text)
 
     # Inside
@@ -346,8 +372,7 @@ class Memstore:
         from memstore.core.conflicts import resolution
 
         head = None if record.memory is None else self.store.memory(record.memory)
-        with self.store.view() as connection:
-            changes, lines = resolution(record, head, take, text, self.store.rows(connection))
+        changes, lines = resolution(record, head, take, text, self.store.index())
         change_set = ChangeSet(
             self.world.new_id(), "resolve", self.world.clock(), self._writer.provenance, changes, lines,
             (CloseConflict(record.id, take),), reason=f"{take} for the conflict in {record.path}",
@@ -357,8 +382,22 @@ class Memstore:
         memory = None if record.memory is None else self.store.memory(record.memory)
         return None if memory is None else Saved("resolved", memory, applied.operation, applied.seq, files)
 
-    def _change(self, name: str, step, what: str, **more) -> Saved:  # type: ignore[no-untyped-def]
-        return self._saved(self._writer.change(name, step, what, **more))
+    def _change(
+        self,
+        name: str,
+        step: Callable[[Memory], Change | None],
+        what: str,
+        *,
+        retired: bool = False,
+        operation: str | None = None,
+        reason: str = "",
+        asked: object = None,
+    ) -> Saved:
+        return self._saved(
+            self._writer.change(
+                name, step, what, retired=retired, operation=operation, reason=reason, asked=asked
+            )
+        )
 
     def _saved(self, done: Done) -> Saved:
         operation, seq = (None, None) if done.applied is None else (done.applied.operation, done.applied.seq)

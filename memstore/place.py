@@ -38,7 +38,9 @@ class Place:
         """Why nothing is projected here; empty where it is."""
         if not self.placement.untrusted:
             return ""
-        values = ", ".join(f"{value.key} = {value.value!r} ({value.source})" for value in self.placement.untrusted)
+        values = ", ".join(
+            f"{value.key} = {value.value!r} ({value.source})" for value in self.placement.untrusted
+        )
         return f"the repository itself sets {values}; nothing is projected until `memstore trust` accepts it"
 
 
@@ -54,7 +56,7 @@ def find_place(world: World) -> Place:
         cwd=world.cwd,
     )
     placement = memory_directory(root, world.environment, world.home, settings, cwd=world.cwd)
-    entry = home.entry(root.path)
+    entry = home.find(root.path)
     return Place(root, home, settings, placement, None if entry is None else entry.store)
 
 
@@ -64,7 +66,6 @@ def registered(place: Place, world: World, *, make: bool) -> Place:
     Raises Moved for a repository that was known elsewhere, NotFound where there is nothing to open.
     """
     if place.store is None and not make and not os.path.isdir(place.placement.directory):
-        place.home.check_moved(place.root.path)
         raise NotFound(
             f"there are no memories for {place.root.path} yet",
             hint="write one (`memstore write NAME`), or import a directory (`memstore import DIR`)",

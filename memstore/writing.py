@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from memstore.core.changes import Change, ChangeSet
-from memstore.core.model import NEW, Applied, Memory, Provenance, Shelf, Version
+from memstore.core.model import NEW, Applied, Memory, Provenance, Shelf
 from memstore.core.names import check_path, collision_key, file_name
 from memstore.core.plan import OnConflict, Wanted, plan_write
 from memstore.errors import InputRefused, NameRefused, NameTaken, NotFound, StaleVersion, StoreBusy
@@ -44,7 +44,8 @@ class Writer:
             return found
         if found is not None:
             raise NotFound(
-                f"{found.path} was retired (version {found.token})", hint=f"bring it back: memstore restore {found.path}"
+                f"{found.path} was retired (version {found.token})",
+                hint=f"bring it back: memstore restore {found.path}",
             )
         former = self._formerly(name)
         if former is not None and (former.state.live or retired):
@@ -62,7 +63,9 @@ class Writer:
         named = self.store.named(self.shelf, name)
         if len(named) > 1:
             paths = ", ".join(memory.path for memory in named)
-            raise InputRefused(f"the name {name!r} fits several memories: {paths}", hint="give the path of one")
+            raise InputRefused(
+                f"the name {name!r} fits several memories: {paths}", hint="give the path of one"
+            )
         return named[0] if named else retired
 
     def _formerly(self, name: str) -> Memory | None:
@@ -103,7 +106,9 @@ class Writer:
                 assert head is not None
                 return Done("unchanged", head, None)
             try:
-                applied = self.apply((plan.change,), kind, operation=operation, reason=reason, request=request)
+                applied = self.apply(
+                    (plan.change,), kind, operation=operation, reason=reason, request=request
+                )
             except (StaleVersion, NameTaken):
                 continue  # somebody was faster: plan against what stands there now
             what = "created" if head is None else "merged" if plan.merged else "revised"

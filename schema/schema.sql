@@ -20,7 +20,8 @@ CREATE TABLE folder (
     path     TEXT NOT NULL UNIQUE,
     taken_at INTEGER NOT NULL,
     gone_at  INTEGER,
-    shows    INTEGER NOT NULL DEFAULT 0
+    shows    INTEGER NOT NULL DEFAULT 0,
+    stamp    TEXT
 ) STRICT;
 
 CREATE TABLE line (
@@ -122,6 +123,7 @@ CREATE TABLE shown (
     stamp         TEXT,
     missing_since INTEGER,
     lines         TEXT,
+    flagged       TEXT,
     PRIMARY KEY (folder, name)
 ) STRICT, WITHOUT ROWID;
 
@@ -130,6 +132,7 @@ CREATE TABLE shown_before (
     name   TEXT NOT NULL,
     n      INTEGER NOT NULL,
     text   INTEGER NOT NULL REFERENCES text (id),
+    put    INTEGER NOT NULL CHECK (put IN (0, 1)),
     at     INTEGER NOT NULL,
     PRIMARY KEY (folder, name, n)
 ) STRICT, WITHOUT ROWID;

@@ -89,7 +89,9 @@ def plan_write(
     """
     if head is None:
         if expect not in (None, NEW):
-            raise NotFound(f"there is no memory {path}, so no version {expect} of it", hint="see `memstore list`")
+            raise NotFound(
+                f"there is no memory {path}, so no version {expect} of it", hint="see `memstore list`"
+            )
         return Plan(Create(new_id, shelf, path, new_text(title, wanted)))
     if not head.state.live:
         return _plan_revival(head, expect, wanted, title)

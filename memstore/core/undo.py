@@ -81,7 +81,9 @@ def _in_the_way(step: Step, reason: str) -> Conflict:
     )
 
 
-def inverse_lines(steps: list[LineStep], touched: set[str], is_auto: Callable[[SetIndexLine], bool]) -> tuple[LineChange, ...]:
+def inverse_lines(
+    steps: list[LineStep], touched: set[str], is_auto: Callable[[SetIndexLine], bool]
+) -> tuple[LineChange, ...]:
     """The index lines back, where nothing has touched them since. `touched`: the memories that go back too."""
     changes: list[LineChange] = []
     for step in reversed(steps):

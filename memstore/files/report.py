@@ -71,6 +71,12 @@ class Findings:
     notices: list[str] = field(default_factory=list)
     seq: int | None = None
     taken_over: bool = False
+    refused: bool = False
+
+    def refuse(self, reason: str) -> None:
+        """Nothing is taken in or projected here, for this reason."""
+        self.refused = True
+        self.notices.append(reason)
 
     def report(self, folder: str | None) -> SyncReport:
         """The finished report."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import apsw
 
@@ -31,6 +32,12 @@ from memstore.store.turn import Turn
 OLDEST_ENGINE = (3, 51, 3)
 """Older SQLite has the WAL-reset bug: two connections at one moment can corrupt the file."""
 
+Reading = apsw.Connection
+"""A connection inside a view of the store, for the reading functions of this room."""
+
+Row = tuple[Any, ...]
+"""A row of a STRICT table: its columns have the types that the schema gives them."""
+
 APPLICATION_ID = 0x6D656D73
 BUSY_MILLISECONDS = 5_000
 
@@ -45,6 +52,11 @@ class Link:
         self._pid = os.getpid()
         found = os.stat(path)
         self._file = (found.st_dev, found.st_ino)
+
+    @property
+    def writable(self) -> bool:
+        """Whether the database was opened for writing."""
+        return self._turn is not None
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
@@ -106,6 +118,16 @@ class Link:
 
 
 _READ_ONLY_HINT = "check the permissions of the store's folder, or move it with MEMSTORE_HOME"
+
+
+def one(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Row | None:
+    """The first row of a query."""
+    return connection.execute(sql, values).fetchone()
+
+
+def many(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    """All rows of a query."""
+    return connection.execute(sql, values).fetchall()
 
 
 def check_engine() -> None:

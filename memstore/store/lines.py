@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import apsw
 
@@ -12,6 +11,7 @@ from memstore.core.index_render import bind, due_lines, refresh
 from memstore.core.index_values import END, Entry, Line, ranks_after
 from memstore.core.model import SHELF, Shelf
 from memstore.core.undo import LineStep
+from memstore.store.connection import Row, many, one
 
 _COLUMNS = (
     "SELECT l.id, l.text, l.kind, (SELECT m.id FROM memory m WHERE m.pk = l.memory), l.rank, l.hook_by, l.version,"
@@ -23,13 +23,13 @@ _ENTRY = (
     " EXISTS (SELECT 1 FROM memory o WHERE o.superseded_by = m.pk), m.superseded_by IS NOT NULL, m.operation,"
     " m.listing FROM memory m"
 )
-Row = tuple[Any, ...]
 
 
 def rows(connection: apsw.Connection, shelf: Shelf = SHELF) -> list[Line]:
     """The living lines of a shelf's index, in order."""
     found = connection.execute(
-        f"{_COLUMNS} WHERE l.scope = ? AND l.layer = ? AND l.live = 1 ORDER BY l.rank, l.id", (shelf.scope, shelf.layer)
+        f"{_COLUMNS} WHERE l.scope = ? AND l.layer = ? AND l.live = 1 ORDER BY l.rank, l.id",
+        (shelf.scope, shelf.layer),
     )
     return [Line(*row) for row in found]
 
@@ -48,7 +48,7 @@ def apply_changes(connection: apsw.Connection, seq: int, changes: Iterable[LineC
         if isinstance(change, AddIndexLine):
             _add(connection, seq, change, SHELF)
         elif isinstance(change, SetIndexLine):
-            row = connection.execute(f"SELECT {_STATE} FROM line l WHERE l.id = ?", (change.id,)).fetchone()
+            row = one(connection, f"SELECT {_STATE} FROM line l WHERE l.id = ?", (change.id,))
             if row is not None and row[2] == change.expect:
                 _set(connection, seq, row, change)
         else:
@@ -57,7 +57,8 @@ def apply_changes(connection: apsw.Connection, seq: int, changes: Iterable[LineC
 
 def _set_listing(connection: apsw.Connection, change: SetListing) -> None:
     connection.execute(
-        "UPDATE memory SET listing = ?, due_at = ? WHERE id = ?", (change.listing, change.due_at, change.memory)
+        "UPDATE memory SET listing = ?, due_at = ? WHERE id = ?",
+        (change.listing, change.due_at, change.memory),
     )
 
 
@@ -65,7 +66,7 @@ def _add(connection: apsw.Connection, seq: int, change: AddIndexLine, shelf: She
     rank = change.rank if change.rank is not None else _next_rank(connection, shelf)
     memory = None
     if change.memory is not None:
-        row = connection.execute("SELECT pk FROM memory WHERE id = ?", (change.memory,)).fetchone()
+        row = one(connection, "SELECT pk FROM memory WHERE id = ?", (change.memory,))
         memory = None if row is None else row[0]
     connection.execute(
         "INSERT INTO line (id, scope, layer, rank, kind, text, memory, hook_by, live, version, operation)"
@@ -81,9 +82,11 @@ def _add(connection: apsw.Connection, seq: int, change: AddIndexLine, shelf: She
 def _set(connection: apsw.Connection, seq: int, row: Row, change: SetIndexLine) -> None:
     found = None
     if change.memory is not None:
-        found = connection.execute("SELECT pk FROM memory WHERE id = ?", (change.memory,)).fetchone()
+        found = one(connection, "SELECT pk FROM memory WHERE id = ?", (change.memory,))
     memory = None if found is None else found[0]
-    _rewrite(connection, seq, row, change.kind, change.text, memory, change.rank, change.hook_by, int(change.live))
+    _rewrite(
+        connection, seq, row, change.kind, change.text, memory, change.rank, change.hook_by, int(change.live)
+    )
     if memory is not None and change.live:
         connection.execute("UPDATE memory SET listing = 'listed', due_at = NULL WHERE pk = ?", (memory,))
 
@@ -120,14 +123,17 @@ def _keep(connection: apsw.Connection, seq: int, values: Row) -> None:
 
 
 def _next_rank(connection: apsw.Connection, shelf: Shelf) -> str:
-    row = connection.execute(
+    row = one(
+        connection,
         "SELECT max(rank) FROM line WHERE scope = ? AND layer = ? AND live = 1 AND rank <> ?",
         (shelf.scope, shelf.layer, END),
-    ).fetchone()
+    )
     return ranks_after(None if row is None else row[0], 1)[0]
 
 
-def follow(connection: apsw.Connection, seq: int, operation: str, touched: set[int], *, now: int, real: bool) -> None:
+def follow(
+    connection: apsw.Connection, seq: int, operation: str, touched: set[int], *, now: int, real: bool
+) -> None:
     """Keeps the index true after memories were written, in the same transaction.
 
     A retired memory's lines go with it and come back with it; a renamed one's lines point to the new place; what we
@@ -135,10 +141,10 @@ def follow(connection: apsw.Connection, seq: int, operation: str, touched: set[i
     every memory that awaits its line gets one.
     """
     for pk in sorted(touched):
-        lines = connection.execute(f"SELECT {_STATE} FROM line l WHERE l.memory = ? AND l.live = 1", (pk,)).fetchall()
-        memory = connection.execute(
-            "SELECT id, path, state, version, scope, layer FROM memory WHERE pk = ?", (pk,)
-        ).fetchone()
+        lines = many(connection, f"SELECT {_STATE} FROM line l WHERE l.memory = ? AND l.live = 1", (pk,))
+        memory = one(
+            connection, "SELECT id, path, state, version, scope, layer FROM memory WHERE pk = ?", (pk,)
+        )
         assert memory is not None
         if memory[2] == "retired":
             for row in lines:
@@ -161,48 +167,53 @@ def _refresh(connection: apsw.Connection, seq: int, pk: int, lines: list[Row]) -
 
 def _bring_back(connection: apsw.Connection, seq: int, pk: int, memory: Row) -> None:
     """Lines that went when the memory was retired, or that waited for it before it was there."""
-    before = connection.execute(
-        "SELECT state, operation FROM version WHERE memory = ? AND number = ?", (pk, memory[3] - 1)
-    ).fetchone()
+    before = one(
+        connection,
+        "SELECT state, operation FROM version WHERE memory = ? AND number = ?",
+        (pk, memory[3] - 1),
+    )
     if before is not None and before[0] == "retired":
-        gone = connection.execute(
-            f"SELECT {_STATE} FROM line l WHERE l.memory = ? AND l.live = 0 AND l.operation = ?", (pk, before[1])
-        ).fetchall()
+        gone = many(
+            connection,
+            f"SELECT {_STATE} FROM line l WHERE l.memory = ? AND l.live = 0 AND l.operation = ?",
+            (pk, before[1]),
+        )
         for row in gone:
             _rewrite(connection, seq, row, row[3], row[4], pk, row[6], row[7], 1)
         if gone:
-            _refresh(connection, seq, pk, connection.execute(
-                f"SELECT {_STATE} FROM line l WHERE l.memory = ? AND l.live = 1", (pk,)
-            ).fetchall())  # fmt: skip
+            back = many(connection, f"SELECT {_STATE} FROM line l WHERE l.memory = ? AND l.live = 1", (pk,))
+            _refresh(connection, seq, pk, back)
             return
         connection.execute("UPDATE memory SET listing = 'due' WHERE pk = ? AND listing = 'listed'", (pk,))
     shelf = Shelf(memory[4], memory[5])
     if not _has_free_links(connection, shelf):
         return
     for change in bind(rows(connection, shelf), memory[1], memory[0]):
-        row = connection.execute(f"SELECT {_STATE} FROM line l WHERE l.id = ?", (change.id,)).fetchone()
-        assert row is not None
-        _rewrite(connection, seq, row, change.kind, change.text, pk, row[6], change.hook_by, 1)
+        line = one(connection, f"SELECT {_STATE} FROM line l WHERE l.id = ?", (change.id,))
+        assert line is not None
+        _rewrite(connection, seq, line, change.kind, change.text, pk, line[6], change.hook_by, 1)
         connection.execute("UPDATE memory SET listing = 'listed', due_at = NULL WHERE pk = ?", (pk,))
 
 
 def _has_free_links(connection: apsw.Connection, shelf: Shelf) -> bool:
     """Whether any line that is nobody's pointer holds a link: only then is the whole index worth reading."""
-    row = connection.execute(
+    row = one(
+        connection,
         "SELECT EXISTS (SELECT 1 FROM line WHERE kind = 'free' AND live = 1 AND instr(text, '](') > 0 AND scope = ?"
         " AND layer = ?)",
         (shelf.scope, shelf.layer),
-    ).fetchone()
+    )
     return bool(row and row[0])
 
 
 def _give_due(connection: apsw.Connection, seq: int, operation: str, now: int, real: bool) -> None:
     """A line for each memory that awaits one. Without a real write only where a moment was set and has come."""
-    due = connection.execute(
+    due = many(
+        connection,
         "SELECT m.pk, m.scope, m.layer FROM memory m WHERE m.listing = 'due' AND m.state = 'live'"
         " AND (? OR m.due_at <= ?) ORDER BY m.pk",
         (real, now),
-    ).fetchall()
+    )
     for scope, layer in sorted({(row[1], row[2]) for row in due}):
         shelf = Shelf(scope, layer)
         waiting = [entry_of(connection, row[0]) for row in due if (row[1], row[2]) == (scope, layer)]
@@ -218,7 +229,9 @@ def _give_due(connection: apsw.Connection, seq: int, operation: str, now: int, r
         listed = {line.memory for line in added}
         for entry in waiting:
             if entry.id not in listed:
-                connection.execute("UPDATE memory SET listing = 'listed', due_at = NULL WHERE id = ?", (entry.id,))
+                connection.execute(
+                    "UPDATE memory SET listing = 'listed', due_at = NULL WHERE id = ?", (entry.id,)
+                )
 
 
 def _outline(connection: apsw.Connection, shelf: Shelf) -> list[Line]:
@@ -232,39 +245,60 @@ def _outline(connection: apsw.Connection, shelf: Shelf) -> list[Line]:
 
 def entry_of(connection: apsw.Connection, pk: int) -> Entry:
     """What the index may say of one memory."""
-    row = connection.execute(f"{_ENTRY} WHERE m.pk = ?", (pk,)).fetchone()
+    row = one(connection, f"{_ENTRY} WHERE m.pk = ?", (pk,))
     assert row is not None
     return _entry(row)
 
 
 def _entry(row: Row) -> Entry:
-    return Entry(*row[:5], bool(row[5]), bool(row[6]), bool(row[7]), row[8], row[9])
+    identity, path, name, description, kind, pinned, correction, superseded, changed, listing = row
+    return Entry(
+        identity,
+        path,
+        name,
+        description,
+        kind,
+        bool(pinned),
+        bool(correction),
+        bool(superseded),
+        changed,
+        listing,
+    )
 
 
 def steps_of(connection: apsw.Connection, seq: int) -> list[LineStep]:
     """What an operation did to the index, with the state of each line before and now."""
-    found = connection.execute(
-        "SELECT v.line, max(v.version), min(v.version) FROM line_version v WHERE v.operation = ? GROUP BY v.line", (seq,)
-    ).fetchall()
+    found = many(
+        connection,
+        "SELECT v.line, max(v.version), min(v.version) FROM line_version v WHERE v.operation = ? GROUP BY v.line",
+        (seq,),
+    )
     steps = []
     for line, last, first in found:
-        now = connection.execute(
+        now = one(
+            connection,
             "SELECT l.id, l.version, l.kind, l.text, (SELECT m.id FROM memory m WHERE m.pk = l.memory), l.rank,"
             " l.hook_by, l.live FROM line l WHERE l.pk = ?",
             (line,),
-        ).fetchone()
-        before = connection.execute(
+        )
+        before = one(
+            connection,
             "SELECT v.version, v.kind, v.text, (SELECT m.id FROM memory m WHERE m.pk = v.memory), v.rank, v.hook_by,"
             " v.live FROM line_version v WHERE v.line = ? AND v.version = ?",
             (line, first - 1),
-        ).fetchone()
+        )
         assert now is not None
         steps.append(
             LineStep(
                 now[0],
                 last,
-                None if before is None else SetIndexLine(now[0], *before[:6], bool(before[6])),
-                SetIndexLine(*now[:7], bool(now[7])),
+                None if before is None else _state_of((now[0], *before)),
+                _state_of(now),
             )
         )
     return steps
+
+
+def _state_of(row: Row) -> SetIndexLine:
+    identity, version, kind, text, memory, rank, hook_by, live = row
+    return SetIndexLine(identity, version, kind, text, memory, rank, hook_by, bool(live))

@@ -8,6 +8,7 @@ from typing import Any
 
 import apsw
 
+from memstore.core.ids import fingerprint
 from memstore.core.model import (
     ConflictRecord,
     Memory,
@@ -19,8 +20,7 @@ from memstore.core.model import (
 )
 from memstore.core.names import collision_key
 from memstore.errors import Defect
-
-Row = tuple[Any, ...]
+from memstore.store.connection import Row, many, one
 
 HEAD_COLUMNS = (
     "SELECT m.id, m.version, m.token, m.scope, m.layer, m.path, t.content, m.state, m.pinned,"
@@ -89,7 +89,7 @@ def operation_from_row(row: Row) -> Operation:
 
 def head_row(connection: apsw.Connection, memory: str) -> HeadRow | None:
     """The head of a memory, by its id."""
-    row = connection.execute(f"{HEAD_COLUMNS} WHERE m.id = ?", (memory,)).fetchone()
+    row = one(connection, f"{HEAD_COLUMNS} WHERE m.id = ?", (memory,))
     if row is None:
         return None
     state = State(Shelf(row[3], row[4]), row[5], text_content(row[6]), row[7] == "live", bool(row[8]), row[9])
@@ -98,7 +98,7 @@ def head_row(connection: apsw.Connection, memory: str) -> HeadRow | None:
 
 def memory_pk(connection: apsw.Connection, memory: str) -> int:
     """The row of a memory id that must be there."""
-    row = connection.execute("SELECT pk FROM memory WHERE id = ?", (memory,)).fetchone()
+    row = one(connection, "SELECT pk FROM memory WHERE id = ?", (memory,))
     if row is None:
         raise Defect(f"there is no memory with the id {memory}")
     return int(row[0])
@@ -106,27 +106,29 @@ def memory_pk(connection: apsw.Connection, memory: str) -> int:
 
 def by_id(connection: apsw.Connection, memory: str) -> Memory | None:
     """A head by its id."""
-    row = connection.execute(f"{HEAD_COLUMNS} WHERE m.id = ?", (memory,)).fetchone()
+    row = one(connection, f"{HEAD_COLUMNS} WHERE m.id = ?", (memory,))
     return None if row is None else memory_from_row(row)
 
 
 def by_path(connection: apsw.Connection, shelf: Shelf, path: str) -> Memory | None:
     """The memory at an address: the living one, else the one that was retired last."""
-    row = connection.execute(
+    row = one(
+        connection,
         f"{HEAD_COLUMNS} WHERE m.path_key = ? AND m.scope = ? AND m.layer = ?"
         " ORDER BY m.state = 'live' DESC, m.operation DESC LIMIT 1",
         (collision_key(path), shelf.scope, shelf.layer),
-    ).fetchone()
+    )
     return None if row is None else memory_from_row(row)
 
 
 def by_old_path(connection: apsw.Connection, shelf: Shelf, path: str) -> Memory | None:
     """The memory that stood at an address last, before it was renamed away."""
-    row = connection.execute(
+    row = one(
+        connection,
         "SELECT m.id FROM version v JOIN memory m ON m.pk = v.memory WHERE v.path = ? AND v.scope = ? AND v.layer = ?"
         " ORDER BY v.pk DESC LIMIT 1",
         (path, shelf.scope, shelf.layer),
-    ).fetchone()
+    )
     return None if row is None else by_id(connection, row[0])
 
 
@@ -161,9 +163,11 @@ def version_by(
     connection: apsw.Connection, memory: str, *, number: int = 0, token: str = ""
 ) -> Version | None:
     """One version, by its number or its token."""
-    row = connection.execute(
-        f"{VERSION_COLUMNS} WHERE m.id = ? AND (v.number = ? OR v.token = ?)", (memory, number, token)
-    ).fetchone()
+    row = one(
+        connection,
+        f"{VERSION_COLUMNS} WHERE m.id = ? AND (v.number = ? OR v.token = ?)",
+        (memory, number, token),
+    )
     return None if row is None else version_from_row(row)
 
 
@@ -178,10 +182,11 @@ def operation_by_id(connection: apsw.Connection, operation: str) -> Operation | 
     if len(operation) < 6:
         return None
     end = operation + "\U0010ffff"
-    rows = connection.execute(
+    rows = many(
+        connection,
         f"{_OPERATION_COLUMNS} WHERE o.id = ? OR (o.id > ? AND o.id < ?) ORDER BY o.id = ? DESC LIMIT 2",
         (operation, operation, end, operation),
-    ).fetchall()
+    )
     if not rows or (len(rows) == 2 and rows[0][0] != operation):
         return None
     return operation_from_row(rows[0])
@@ -189,7 +194,7 @@ def operation_by_id(connection: apsw.Connection, operation: str) -> Operation | 
 
 def operation_by_seq(connection: apsw.Connection, seq: int) -> Operation | None:
     """An operation by its place in the commit order."""
-    row = connection.execute(f"{_OPERATION_COLUMNS} WHERE o.seq = ?", (seq,)).fetchone()
+    row = one(connection, f"{_OPERATION_COLUMNS} WHERE o.seq = ?", (seq,))
     return None if row is None else operation_from_row(row)
 
 
@@ -203,13 +208,15 @@ def operations(
         else ""
     )
     values: tuple[Any, ...] = (since, limit) if memory is None else (since, memory, limit)
-    rows = connection.execute(
-        f"{_OPERATION_COLUMNS} WHERE o.at >= ?{of_memory} ORDER BY o.seq DESC LIMIT ?", values
-    ).fetchall()
+    rows = many(
+        connection, f"{_OPERATION_COLUMNS} WHERE o.at >= ?{of_memory} ORDER BY o.seq DESC LIMIT ?", values
+    )
     for row in rows:
-        made = connection.execute(
-            "SELECT path, change, number, token FROM version WHERE operation = ? ORDER BY pk", (row[1],)
-        ).fetchall()
+        made = many(
+            connection,
+            "SELECT path, change, number, token FROM version WHERE operation = ? ORDER BY pk",
+            (row[1],),
+        )
         yield operation_from_row(row), made
 
 
@@ -233,11 +240,45 @@ def conflicts(connection: apsw.Connection, *, everything: bool = False) -> list[
 
 def counts(connection: apsw.Connection) -> dict[str, int]:
     """How many there are of everything that `status` tells."""
-    row = connection.execute(
+    row = one(
+        connection,
         "SELECT (SELECT count(*) FROM memory WHERE state = 'live'), (SELECT count(*) FROM memory WHERE state ="
         " 'retired'), (SELECT count(*) FROM version), (SELECT count(*) FROM operation),"
         " (SELECT count(*) FROM conflict WHERE resolved IS NULL), (SELECT count(*) FROM set_aside),"
-        " (SELECT count(*) FROM line WHERE live = 1)"
-    ).fetchone()
+        " (SELECT count(*) FROM line WHERE live = 1)",
+    )
     names = ("live", "retired", "versions", "operations", "conflicts", "set_aside", "lines")
     return dict(zip(names, row or (), strict=True))
+
+
+def had_text(connection: apsw.Connection, memory: str, calm_text: bytes, before: int) -> bool:
+    """Whether a version of a memory before number `before` had this text, the client's stamps aside."""
+    row = one(
+        connection,
+        "SELECT EXISTS (SELECT 1 FROM version v JOIN text t ON t.id = v.text JOIN memory m ON m.pk = v.memory"
+        " WHERE m.id = ? AND v.number < ? AND t.calm = ?)",
+        (memory, before, fingerprint(calm_text)),
+    )
+    return bool(row and row[0])
+
+
+def knows(connection: apsw.Connection, content: bytes) -> bool:
+    """Whether this very text is kept."""
+    return one(connection, "SELECT 1 FROM text WHERE digest = ?", (fingerprint(content),)) is not None
+
+
+def with_text(connection: apsw.Connection, calm_text: bytes) -> list[Memory]:
+    """The living memories whose present text is this one, the client's stamps aside."""
+    rows = connection.execute(
+        f"{HEAD_COLUMNS} WHERE t.calm = ? AND m.state = 'live' ORDER BY m.path", (fingerprint(calm_text),)
+    )
+    return [memory_from_row(row) for row in rows]
+
+
+def paths(connection: apsw.Connection, shelf: Shelf) -> dict[str, str]:
+    """The id of each living memory of a shelf, by the collision key of its path."""
+    rows = connection.execute(
+        "SELECT path_key, id FROM memory WHERE state = 'live' AND scope = ? AND layer = ?",
+        (shelf.scope, shelf.layer),
+    )
+    return {row[0]: row[1] for row in rows}

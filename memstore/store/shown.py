@@ -12,6 +12,7 @@ from json import dumps, loads
 
 import apsw
 
+from memstore.store.connection import many, one
 from memstore.store.reader import text_content
 from memstore.store.writer import text_row
 
@@ -85,13 +86,15 @@ ShownChange = ShownRow | Forget | Missing | Stamp | Aside
 
 def folder_row(connection: apsw.Connection, path: str) -> FolderRow | None:
     """What is known of a folder."""
-    row = connection.execute("SELECT pk, path, gone_at, shows, stamp FROM folder WHERE path = ?", (path,)).fetchone()
+    row = one(connection, "SELECT pk, path, gone_at, shows, stamp FROM folder WHERE path = ?", (path,))
     return None if row is None else FolderRow(*row)
 
 
 def add_folder(connection: apsw.Connection, path: str, now: int) -> FolderRow:
     """Makes a folder known. Call inside a write transaction."""
-    connection.execute("INSERT INTO folder (path, taken_at) VALUES (?, ?) ON CONFLICT (path) DO NOTHING", (path, now))
+    connection.execute(
+        "INSERT INTO folder (path, taken_at) VALUES (?, ?) ON CONFLICT (path) DO NOTHING", (path, now)
+    )
     row = folder_row(connection, path)
     assert row is not None
     return row
@@ -99,25 +102,28 @@ def add_folder(connection: apsw.Connection, path: str, now: int) -> FolderRow:
 
 def stamps(connection: apsw.Connection, folder: int) -> dict[str, str | None]:
     """The stamp of every name that was shown."""
-    return dict(connection.execute("SELECT name, stamp FROM shown WHERE folder = ?", (folder,)).fetchall())
+    return dict(many(connection, "SELECT name, stamp FROM shown WHERE folder = ?", (folder,)))
 
 
 def missing(connection: apsw.Connection, folder: int) -> dict[str, int]:
     """The names that were absent in an earlier scan, and since when."""
     return dict(
-        connection.execute(
-            "SELECT name, missing_since FROM shown WHERE folder = ? AND missing_since IS NOT NULL", (folder,)
-        ).fetchall()
+        many(
+            connection,
+            "SELECT name, missing_since FROM shown WHERE folder = ? AND missing_since IS NOT NULL",
+            (folder,),
+        )
     )
 
 
 def shown_row(connection: apsw.Connection, folder: int, name: str) -> ShownRow | None:
     """What was last put or accepted under a name."""
-    row = connection.execute(
+    row = one(
+        connection,
         "SELECT s.name, (SELECT m.id FROM memory m WHERE m.pk = s.memory), s.version, t.content, s.stamp,"
         " s.missing_since, s.lines, s.flagged FROM shown s JOIN text t ON t.id = s.text WHERE s.folder = ? AND s.name = ?",
         (folder, name),
-    ).fetchone()
+    )
     if row is None:
         return None
     flagged = tuple(loads(row[7])) if row[7] else ()
@@ -127,7 +133,8 @@ def shown_row(connection: apsw.Connection, folder: int, name: str) -> ShownRow |
 def shown_names_of(connection: apsw.Connection, folder: int, memory: str) -> list[str]:
     """The names under which a memory is shown (more than one after a rename that is not on the files yet)."""
     rows = connection.execute(
-        "SELECT s.name FROM shown s JOIN memory m ON m.pk = s.memory WHERE s.folder = ? AND m.id = ?", (folder, memory)
+        "SELECT s.name FROM shown s JOIN memory m ON m.pk = s.memory WHERE s.folder = ? AND m.id = ?",
+        (folder, memory),
     )
     return [row[0] for row in rows]
 
@@ -152,7 +159,8 @@ def write(connection: apsw.Connection, folder: int, changes: tuple[ShownChange, 
             connection.execute("DELETE FROM shown WHERE folder = ? AND name = ?", (folder, change.name))
         elif isinstance(change, Missing):
             connection.execute(
-                "UPDATE shown SET missing_since = ? WHERE folder = ? AND name = ?", (change.since, folder, change.name)
+                "UPDATE shown SET missing_since = ? WHERE folder = ? AND name = ?",
+                (change.since, folder, change.name),
             )
         elif isinstance(change, Stamp):
             connection.execute(
@@ -208,8 +216,19 @@ def set_gone(connection: apsw.Connection, folder: int, since: int | None) -> Non
 
 def forget_all(connection: apsw.Connection, folder: int, now: int) -> None:
     """Drops what is known of every name: the folder is shown afresh."""
-    names = connection.execute("SELECT name FROM shown WHERE folder = ?", (folder,)).fetchall()
+    names = many(connection, "SELECT name FROM shown WHERE folder = ?", (folder,))
     write(connection, folder, tuple(Forget(row[0]) for row in names), now)
+    connection.execute("UPDATE folder SET shows = 0, stamp = NULL, gone_at = NULL WHERE pk = ?", (folder,))
+
+
+def due_now(connection: apsw.Connection, now: int) -> bool:
+    """Whether a memory's index line has waited long enough. `now`: unix microseconds."""
+    row = one(
+        connection,
+        "SELECT EXISTS (SELECT 1 FROM memory WHERE listing = 'due' AND state = 'live' AND due_at <= ?)",
+        (now,),
+    )
+    return bool(row and row[0])
 
 
 def moved_since(connection: apsw.Connection, seq: int) -> list[str]:
@@ -220,16 +239,17 @@ def moved_since(connection: apsw.Connection, seq: int) -> list[str]:
 
 def index_moved_since(connection: apsw.Connection, seq: int) -> bool:
     """Whether any line of the index, or any memory that it may name, was written after operation `seq`."""
-    row = connection.execute(
+    row = one(
+        connection,
         "SELECT EXISTS (SELECT 1 FROM line WHERE operation > ?1) OR EXISTS (SELECT 1 FROM memory WHERE operation > ?1)",
         (seq,),
-    ).fetchone()
+    )
     return bool(row and row[0])
 
 
 def last_operation(connection: apsw.Connection) -> int:
     """The place of the newest operation in the commit order; 0 in an empty store."""
-    row = connection.execute("SELECT coalesce(max(seq), 0) FROM operation").fetchone()
+    row = one(connection, "SELECT coalesce(max(seq), 0) FROM operation")
     return 0 if row is None else int(row[0])
 
 

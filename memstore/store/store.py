@@ -10,11 +10,13 @@ from contextlib import contextmanager
 import apsw
 
 from memstore.core.changes import ChangeSet
-from memstore.core.model import Applied, ConflictRecord, Memory, Operation, Provenance, Shelf, Version
+from memstore.core.index_values import Line
+from memstore.core.model import SHELF, Applied, ConflictRecord, Memory, Operation, Provenance, Shelf, Version
 from memstore.core.terms import TERMS_VERSION, Query
+from memstore.core.undo import LineStep
 from memstore.errors import MemstoreError, StoreDamaged, StoreReadOnly, StoreUnavailable
 from memstore.store import lines, migrate, reader, search, shown, writer
-from memstore.store.connection import Link, create_file, open_link
+from memstore.store.connection import Link, create_file, open_link, translated
 
 DATABASE = "store.db"
 _BORN = "store.id"
@@ -43,7 +45,9 @@ class Store:
         path = os.path.join(directory, DATABASE)
         if not os.path.lexists(path):
             if not writable:
-                raise StoreUnavailable(f"there is no store at {path}", hint="run `memstore sync` in the repository")
+                raise StoreUnavailable(
+                    f"there is no store at {path}", hint="run `memstore sync` in the repository"
+                )
             return cls._open_first(directory, path, store, clock)
         if writable and not os.access(path, os.W_OK):
             writable = False
@@ -56,7 +60,9 @@ class Store:
         if not ready:
             link.close()
             if not writable:
-                raise StoreReadOnly(f"{path} needs a newer schema and is read-only", hint="make it writable once")
+                raise StoreReadOnly(
+                    f"{path} needs a newer schema and is read-only", hint="make it writable once"
+                )
             return cls._open_first(directory, path, store, clock)
         opened = cls(directory, link, clock)
         opened._follow_terms(writable)
@@ -91,7 +97,7 @@ class Store:
                     _write_mark(born, store)
             except apsw.Error as error:
                 link.close()
-                raise migrate.translated(error, path) from error
+                raise translated(error, path) from error
             except BaseException:
                 link.close()
                 raise
@@ -111,6 +117,21 @@ class Store:
         """Closes the database."""
         self._link.close()
 
+    @property
+    def id(self) -> str:
+        """The store's id, which its directory is named after."""
+        return os.path.basename(self.directory)
+
+    @property
+    def writable(self) -> bool:
+        """Whether this process may write the store."""
+        return self._link.writable
+
+    @property
+    def engine(self) -> str:
+        """The version of SQLite."""
+        return apsw.sqlite_lib_version()
+
     def now(self) -> int:
         """Unix microseconds, by the clock the store was given."""
         return self._clock()
@@ -118,7 +139,11 @@ class Store:
     # Writing
 
     def apply(
-        self, change_set: ChangeSet, *, folder: int | None = None, shown_changes: Sequence[shown.ShownChange] = ()
+        self,
+        change_set: ChangeSet,
+        *,
+        folder: int | None = None,
+        shown_changes: Sequence[shown.ShownChange] = (),
     ) -> Applied:
         """Commits a change set, and with it what a folder shows. On return it survives a power cut.
 
@@ -159,15 +184,24 @@ class Store:
             link.close()
 
     def show(
-        self, folder: int, changes: Sequence[shown.ShownChange], *, shows: int | None = None, gone_at: int | None = -1
+        self,
+        folder: int,
+        changes: Sequence[shown.ShownChange],
+        *,
+        shows: int | None = None,
+        stamp: str | None = None,
     ) -> None:
-        """Records what a folder shows now. `shows`: up to which operation; `gone_at`: since when it is gone."""
+        """Records what a folder shows now. `shows`: every operation up to this one; `stamp`: the directory's own."""
         with self._link.writing() as connection:
             shown.write(connection, folder, tuple(changes), self._clock())
             if shows is not None:
                 shown.set_shows(connection, folder, shows)
-            if gone_at != -1:
-                shown.set_gone(connection, folder, gone_at)
+            shown.set_stamp(connection, folder, stamp)
+
+    def mark_gone(self, folder: int, since: int | None) -> None:
+        """Records since when a folder is missing or empty (unix microseconds); None: it is there."""
+        with self._link.writing() as connection:
+            shown.set_gone(connection, folder, since)
 
     def add_folder(self, path: str) -> shown.FolderRow:
         """The row of a folder, made where there is none."""
@@ -182,7 +216,6 @@ class Store:
         """Drops all that is known of a folder's files, so that it is shown afresh."""
         with self._link.writing() as connection:
             shown.forget_all(connection, folder, self._clock())
-            shown.set_gone(connection, folder, None)
 
     # Reading
 
@@ -235,12 +268,14 @@ class Store:
                 return reader.operation_by_seq(connection, int(number))
             return reader.operation_by_id(connection, reference)
 
-    def operations(self, memory: str | None = None, *, since: int = 0, limit: int = -1) -> list[tuple[Operation, Made]]:
+    def operations(
+        self, memory: str | None = None, *, since: int = 0, limit: int = -1
+    ) -> list[tuple[Operation, Made]]:
         """Operations, newest first, with what each made."""
         with self.view() as connection:
             return list(reader.operations(connection, memory=memory, since=since, limit=limit))
 
-    def made_by(self, seq: int) -> tuple[list[Version], list[lines.LineStep]]:
+    def made_by(self, seq: int) -> tuple[list[Version], list[LineStep]]:
         """The versions and the index lines that an operation wrote."""
         with self.view() as connection:
             return reader.versions_of(connection, seq), lines.steps_of(connection, seq)
@@ -254,6 +289,20 @@ class Store:
         """Ranked hits; never raises for anything a person types."""
         with self.view() as connection:
             return search.search(connection, query, filters, limit, offset)
+
+    def index(self, shelf: Shelf = SHELF) -> list[Line]:
+        """The lines of an index, in order."""
+        with self.view() as connection:
+            return lines.rows(connection, shelf)
+
+    def schema(self) -> int:
+        """The schema's number."""
+        return migrate.schema_version(self._link.connection)
+
+    def knows(self, content: bytes) -> bool:
+        """Whether the store has this very text, in whatever version or conflict."""
+        with self.view() as connection:
+            return reader.knows(connection, content)
 
     def counts(self) -> dict[str, int]:
         """How many there are of everything."""

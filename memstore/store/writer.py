@@ -6,7 +6,6 @@ lock is held for statements alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import apsw
@@ -30,6 +29,7 @@ from memstore.core.names import collision_key, stem
 from memstore.core.terms import index_document
 from memstore.errors import Defect, NameTaken, NotFound, OperationReused, StaleVersion
 from memstore.store import lines
+from memstore.store.connection import many, one
 from memstore.store.reader import (
     VERSION_COLUMNS,
     HeadRow,
@@ -37,6 +37,11 @@ from memstore.store.reader import (
     memory_pk,
     text_content,
     version_from_row,
+)
+
+_DOCUMENT = (
+    "INSERT INTO search_document (memory, name, description, body) VALUES (?,?,?,?) ON CONFLICT (memory)"
+    " DO UPDATE SET name = excluded.name, description = excluded.description, body = excluded.body"
 )
 
 
@@ -89,10 +94,13 @@ def request_digest(change_set: ChangeSet) -> bytes:
     asked: object = change_set.request
     if not change_set.request:
         # A repeated create may carry a fresh id: the address and the text are what was asked for.
-        asked = [
-            (change.shelf, change.path, change.content) if isinstance(change, Create) else change
-            for change in change_set.changes
-        ], change_set.lines
+        asked = (
+            [
+                (change.shelf, change.path, change.content) if isinstance(change, Create) else change
+                for change in change_set.changes
+            ],
+            change_set.lines,
+        )
     return fingerprint(repr((change_set.kind, asked)).encode("utf-8", "surrogatepass"))
 
 
@@ -124,7 +132,7 @@ def apply(
 
 def repeated(connection: apsw.Connection, operation: str, request: bytes) -> Applied | None:
     """The first result of an operation id that was used before; None where it is new. Raises OperationReused."""
-    row = connection.execute("SELECT seq, digest FROM operation WHERE id = ?", (operation,)).fetchone()
+    row = one(connection, "SELECT seq, digest FROM operation WHERE id = ?", (operation,))
     if row is None:
         return None
     seq, known = row
@@ -137,7 +145,7 @@ def repeated(connection: apsw.Connection, operation: str, request: bytes) -> App
 def text_row(connection: apsw.Connection, content: bytes, known: Text | None = None) -> int:
     """The row of a text, made where there is none."""
     digest = known.digest if known is not None else fingerprint(content)
-    row = connection.execute("SELECT id FROM text WHERE digest = ?", (digest,)).fetchone()
+    row = one(connection, "SELECT id FROM text WHERE digest = ?", (digest,))
     if row is not None:
         return int(row[0])
     calm_digest = known.calm if known is not None else fingerprint(calm(content))
@@ -208,10 +216,11 @@ def _check_expectation(change: Change, head: HeadRow | None) -> None:
 def _check_address(connection: apsw.Connection, memory: str, state: State) -> None:
     if not state.live:
         return
-    row = connection.execute(
+    row = one(
+        connection,
         "SELECT path FROM memory WHERE scope = ? AND layer = ? AND path_key = ? AND state = 'live' AND id <> ?",
         (state.shelf.scope, state.shelf.layer, collision_key(state.path), memory),
-    ).fetchone()
+    )
     if row is not None:
         raise NameTaken(state.path, row[0])
 
@@ -224,7 +233,8 @@ def _origin(change: Change, head: HeadRow | None, actor: Origin) -> Origin:
     ):
         return actor
     if content is None and not isinstance(change, Append):
-        return head.origin
+        kept: Origin = head.origin
+        return kept
     return least_trusted(actor, head.origin)
 
 
@@ -264,13 +274,17 @@ def _write_version(
         (*common, pk, version.number, version.token, version.parent, version.change, version.seq),
     )
     if head is None or head.text != text_id or head.path != state.path:
-        name_terms = text.terms[0] if text.name else index_document(version.name, "", "")[0]
-        connection.execute(
-            "INSERT INTO search_document (memory, name, description, body) VALUES (?,?,?,?) ON CONFLICT (memory)"
-            " DO UPDATE SET name = excluded.name, description = excluded.description, body = excluded.body",
-            (pk, name_terms, text.terms[1], text.terms[2]),
-        )
+        name_terms = _name_terms(text, state.path)
+        connection.execute(_DOCUMENT, (pk, name_terms, text.terms[1], text.terms[2]))
     return pk
+
+
+def _name_terms(text: Text, path: str) -> str:
+    """A memory is found by its name and by its file's name."""
+    file = stem(path)
+    if text.name == file:
+        return text.terms[0]
+    return f"{text.terms[0]} {index_document(file, '', '')[0]}".strip()
 
 
 def _apply_conflict(connection: apsw.Connection, seq: int, conflict: OpenConflict | CloseConflict) -> None:
@@ -299,18 +313,8 @@ def _apply_conflict(connection: apsw.Connection, seq: int, conflict: OpenConflic
 
 def reindex(connection: apsw.Connection) -> int:
     """Segments every memory anew, after the terms' rules changed. Returns how many."""
-    rows = connection.execute(
-        "SELECT m.pk, m.name, t.content FROM memory m JOIN text t ON t.id = m.text"
-    ).fetchall()
-    connection.executemany(
-        "INSERT INTO search_document (memory, name, description, body) VALUES (?,?,?,?) ON CONFLICT (memory)"
-        " DO UPDATE SET name = excluded.name, description = excluded.description, body = excluded.body",
-        _reindexed(rows),
-    )
+    rows = many(connection, "SELECT m.pk, m.path, t.content FROM memory m JOIN text t ON t.id = m.text")
+    for pk, path, content in rows:
+        text = prepare(text_content(content))
+        connection.execute(_DOCUMENT, (pk, _name_terms(text, path), text.terms[1], text.terms[2]))
     return len(rows)
-
-
-def _reindexed(rows: Iterable[tuple[int, str, str | bytes]]) -> Iterable[tuple[int, str, str, str]]:
-    for pk, name, content in rows:
-        document = read(text_content(content))
-        yield pk, *index_document(name, document.description or "", document.body)

@@ -1,0 +1,259 @@
+"""From files to the store: what lies in a folder becomes decisions, and the decisions one change set.
+
+The rules are `core/reconcile.py`'s. Here they get what they need to know (bases, heads, histories), and what they
+decide is translated: into steps of a change set, into what the folder shows from then on, and into what is to be
+projected afterwards. Nothing is written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import memstore.core.decisions as d
+from memstore.core.changes import Change, Create, LineChange, OpenConflict, Rename, Retire, Revise
+from memstore.core.frontmatter import alike
+from memstore.core.merge import merge_texts
+from memstore.core.model import SHELF, Memory
+from memstore.core.names import collision_key
+from memstore.core.reconcile import reconcile_name
+from memstore.files.report import Noted
+from memstore.store import reader
+from memstore.store.connection import Reading
+from memstore.store.shown import Aside, Forget, Missing, ShownChange, ShownRow, Stamp, shown_row, texts_before
+
+LINE_WAIT = 60_000_000
+"""Microseconds for which a topic that somebody has just put into the folder waits for a line by its own author."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One name of a folder as it was found. `stamp` None: too young to be believed next time."""
+
+    file: d.File
+    stamp: str | None
+
+
+@dataclass(slots=True)
+class Plan:
+    """What absorbing comes to. `project`: names to put although their memory did not move, with the bytes
+    expected there; `remove`: names to take out of sight, likewise."""
+
+    changes: list[Change] = field(default_factory=list)
+    lines: list[LineChange] = field(default_factory=list)
+    conflicts: list[OpenConflict] = field(default_factory=list)
+    shown: list[ShownChange] = field(default_factory=list)
+    project: dict[str, bytes | None] = field(default_factory=dict)
+    remove: dict[str, bytes] = field(default_factory=dict)
+    noted: list[Noted] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    again: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    made: dict[str, str] = field(default_factory=dict)
+    """Memories that this plan creates or brings to another path: id by collision key of the path."""
+    blocked: dict[str, str] = field(default_factory=dict)
+    """Names that must not be projected over, and why."""
+    gone: set[str] = field(default_factory=set)
+    """Memories whose file is missing, decided or not."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether there is anything for an operation to do."""
+        return bool(self.changes or self.lines or self.conflicts)
+
+
+class Absorber:
+    """Plans for one folder at one moment of the store."""
+
+    def __init__(
+        self,
+        connection: Reading,
+        folder: int,
+        new_id: Callable[[], str],
+        now: int,
+        *,
+        first: bool,
+        listing_wait: int | None = LINE_WAIT,
+    ) -> None:
+        self._connection = connection
+        self._folder = folder
+        self._new_id = new_id
+        self._now = now
+        self._due_at = None if first or listing_wait is None else now + listing_wait
+        self.plan = Plan()
+
+    def known(self, name: str) -> tuple[ShownRow | None, Memory | None]:
+        """B and H of a name."""
+        row = shown_row(self._connection, self._folder, name)
+        if row is not None and row.memory is not None:
+            return row, reader.by_id(self._connection, row.memory)
+        return row, reader.by_path(self._connection, SHELF, name)
+
+    def shown_value(self, name: str, row: ShownRow) -> d.Shown:
+        """B as the rules want it."""
+        return d.Shown(
+            row.content,
+            row.version,
+            row.missing_since,
+            earlier=lambda: self.texts_before(name),
+            flagged=frozenset(row.flagged),
+        )
+
+    def texts_before(self, name: str) -> list[bytes]:
+        """The texts that projections replaced under a name, newest first."""
+        return texts_before(self._connection, self._folder, name)
+
+    def stored_value(self, head: Memory) -> d.Stored:
+        """H as the rules want it."""
+        return d.Stored(
+            head.id,
+            "live" if head.state.live else "retired",
+            head.state.content,
+            head.version,
+            lambda text: reader.had_text(
+                self._connection, head.id, text, head.version + (0 if head.state.live else 1)
+            ),
+        )
+
+    def decide(self, name: str, seen: Seen, *, base: ShownRow | None = None) -> None:
+        """Decides about one name and adds what follows to the plan. `base`: a B other than the present one."""
+        row, head = self.known(name)
+        row = base if base is not None else row
+        if seen.file.content is None and head is not None and head.state.live and row is not None:
+            self.plan.gone.add(head.id)
+        decision = reconcile_name(
+            seen.file,
+            None if row is None else self.shown_value(name, row),
+            None if head is None else self.stored_value(head),
+            now=self._now,
+        )
+        self._carry_out(name, seen, row, head, decision)
+
+    def rename(self, old: str, new: str, seen: Seen) -> None:
+        """Rule 28: the memory shown as `old` is the file `new` now."""
+        row, head = self.known(old)
+        content = seen.file.content
+        assert row is not None and content is not None
+        if head is None or not head.state.live:
+            self.decide(new, seen)
+            self.plan.shown.append(Forget(old))
+            return
+        merged = merge_texts(row.content, head.state.content, content)
+        text = None if merged.conflict or alike(merged.content, head.state.content) else merged.content
+        if merged.conflict:
+            self._conflict(new, head, content, row.content, "edited and renamed while it changed elsewhere")
+        self.plan.changes.append(Rename(head.id, head.token, new, text))
+        self.plan.made[collision_key(new)] = head.id
+        self.plan.shown += [
+            Forget(old),
+            self._shows(new, head, seen, head.version + 1, current=text or head.state.content),
+        ]
+        self.plan.noted.append(Noted(new, "renamed", 28, f"was {old}"))
+
+    def _carry_out(
+        self, name: str, seen: Seen, row: ShownRow | None, head: Memory | None, decision: d.Decision
+    ) -> None:
+        plan = self.plan
+        match decision:
+            case d.Nothing():
+                if row is not None and seen.file.content is not None:
+                    plan.shown.append(Stamp(name, seen.stamp))
+            case d.LookAgain():
+                plan.again.append(name)
+            case d.WaitSecondScan(since=since):
+                plan.waiting.append(name)
+                if row is not None and row.missing_since != since:
+                    plan.shown.append(Missing(name, since))
+            case d.Report(reason=reason):
+                plan.notices.append(reason)
+            case d.Accept():
+                assert head is not None
+                plan.shown.append(self._shows(name, head, seen, head.version, current=head.state.content))
+            case d.Create(content=content, rule=rule):
+                self._create(name, seen, content, rule)
+            case d.Revise() | d.Revive():
+                assert head is not None
+                self._revise(name, seen, head, decision)
+            case d.Conflict(other=other, base=base, fields=fields, rule=rule):
+                assert head is not None
+                note = f"both sides changed {', '.join(fields)}" if fields else _conflict_note(rule)
+                self._conflict(name, head, other, base, note)
+                plan.shown.append(self._shows(name, head, seen, 0, current=head.state.content))
+                plan.project[name] = other
+                plan.noted.append(Noted(name, "conflict", rule, note))
+            case d.SetAside(content=content, reason=reason, project=project, rule=rule):
+                plan.shown.append(Aside(name, content, reason))
+                plan.noted.append(Noted(name, "set aside", rule, reason))
+                if project:
+                    plan.project[name] = content
+                else:
+                    plan.remove[name] = content
+            case d.Retire(rule=rule):
+                assert head is not None
+                plan.changes.append(Retire(head.id, head.token))
+                plan.shown.append(Forget(name))
+                plan.noted.append(Noted(name, "retired", rule, "its file was deleted"))
+            case d.Project(over=over, rule=rule):
+                plan.project[name] = over
+                if rule == 30:
+                    plan.noted.append(
+                        Noted(name, "put back", rule, "its file was deleted, but the memory had changed")
+                    )
+            case d.MoveAside(over=over):
+                plan.remove[name] = over
+            case d.Forget():
+                plan.shown.append(Forget(name))
+
+    def _create(self, name: str, seen: Seen, content: bytes, rule: int) -> None:
+        memory = self._new_id()
+        self.plan.changes.append(Create(memory, SHELF, name, content, due_at=self._due_at))
+        self.plan.made[collision_key(name)] = memory
+        self.plan.shown.append(ShownRow(name, memory, 1, content, seen.stamp))
+        self.plan.noted.append(Noted(name, "created", rule))
+
+    def _revise(self, name: str, seen: Seen, head: Memory, decision: d.Revise | d.Revive) -> None:
+        content, rule = decision.content, decision.rule
+        rewrite = isinstance(decision, d.Revise) and decision.rewrite
+        flagged = decision.flagged if isinstance(decision, d.Revise) else ()
+        version = head.version
+        if content != head.state.content or not head.state.live:
+            version += 1
+            merged = rewrite or rule in (24, 25)
+            self.plan.changes.append(Revise(head.id, head.token, content, merged=merged))
+            if not head.state.live:
+                self.plan.made[collision_key(head.path)] = head.id
+        what = "revived" if isinstance(decision, d.Revive) else "merged" if rewrite else "revised"
+        detail = f"kept {len(flagged)} newer lines that the file lacked" if flagged else ""
+        self.plan.noted.append(Noted(name, what, rule, detail))
+        row = self._shows(name, head, seen, 0 if rewrite else version, current=content)
+        earlier = shown_row(self._connection, self._folder, name)
+        kept = (*(earlier.flagged if earlier is not None else ()), *flagged)
+        self.plan.shown.append(ShownRow(name, row.memory, row.version, row.content, row.stamp, flagged=kept))
+        if rewrite:
+            self.plan.project[name] = seen.file.content
+
+    def _conflict(self, name: str, head: Memory, other: bytes, base: bytes | None, note: str) -> None:
+        self.plan.conflicts.append(OpenConflict(self._new_id(), head.id, name, "text", base, other, note))
+
+    def _shows(self, name: str, head: Memory, seen: Seen, version: int, *, current: bytes) -> ShownRow:
+        """B := F. A version that the file does not say is 0: it is nobody's, so that the head counts as moved."""
+        content = seen.file.content
+        assert content is not None
+        return ShownRow(name, head.id, version if alike(content, current) else 0, content, seen.stamp)
+
+
+def _conflict_note(rule: int) -> str:
+    if rule == 17:
+        return "a file with another text lay under the name"
+    return "both sides changed the same lines"
+
+
+def resolver(connection: Reading, made: Mapping[str, str]) -> Callable[[str], str | None]:
+    """From a topic file's path to the memory that stands there once a plan is carried out."""
+    living = reader.paths(connection, SHELF)
+
+    def resolve(path: str) -> str | None:
+        key = collision_key(path)
+        return made.get(key) or living.get(key)
+
+    return resolve
