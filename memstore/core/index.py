@@ -38,13 +38,14 @@ from memstore.core.index_lines import (
     CLIENT,
     Limits,
     Piece,
+    Side,
     is_backfill,
     loaded_view,
     measure,
     parse,
-    without_ours,
+    side,
 )
-from memstore.core.index_merge import Merge, Side, final_newline, side
+from memstore.core.index_merge import Merge, final_newline
 from memstore.core.index_pointer import pointer_line
 from memstore.core.index_render import Rendering, bind, due_lines, refresh, release, render
 from memstore.core.index_values import (
@@ -133,15 +134,12 @@ def base_of(text: str, shown: str = "", ids: Sequence[str] = ()) -> BaseIndex:
 
 def take_in(text: str, resolve: Resolve) -> list[AddLine]:
     """The rows of an index that is taken over: each line as it is, so that rendering gives the same bytes."""
-    pieces = parse(text)
-    kept = [pieces[at] for at in without_ours(pieces)]
-    ended = bool(kept) and kept[-1].text == ""
-    body = kept[:-1] if ended else kept
+    written = side(text)
     added = []
-    for piece, rank in zip(body, ranks_after(None, len(body)), strict=True):
+    for piece, rank in zip(written.pieces, ranks_after(None, len(written.pieces)), strict=True):
         memory = resolve(piece.target) if piece.target is not None else None
         added.append(AddLine(piece.text, "pointer" if memory else "free", memory, rank, "hand"))
-    return [*added, AddLine("", "free", None, END, "hand")] if ended else added
+    return [*added, AddLine("", "free", None, END, "hand")] if written.ended else added
 
 
 def merge(

@@ -162,6 +162,24 @@ def without_ours(pieces: Sequence[Piece]) -> list[int]:
     return kept
 
 
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A text's lines without what is ours (rule 4) and without the empty piece behind a last newline."""
+
+    pieces: list[Piece]
+    ids: list[str | None]
+    ended: bool
+
+
+def side(text: str, ids: Sequence[str | None] = ()) -> Side:
+    """Reads one side; `ids` are the row ids of the text's lines, where they are known."""
+    pieces = parse(text)
+    kept = without_ours(pieces)
+    ended = bool(kept) and pieces[kept[-1]].text == ""
+    body = kept[:-1] if ended else kept
+    return Side([pieces[at] for at in body], [ids[at] if ids else None for at in body], ended)
+
+
 def is_backfill(pieces: Sequence[Piece], topics: Mapping[str, int | None]) -> bool:
     """Whether the client may have made this index up because the file was missing.
 

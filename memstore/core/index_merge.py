@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from memstore.core.index_align import align, align_moved, ascending
-from memstore.core.index_lines import Piece, parse, read_line, without_ours
+from memstore.core.index_lines import Piece, Side, parse, read_line
 from memstore.core.index_values import (
     END,
     AddLine,
@@ -24,24 +24,6 @@ from memstore.core.index_values import (
     ends_in_cr,
     ranks_between,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """A text's lines without what is ours (rule 4) and without the empty piece behind a last newline."""
-
-    pieces: list[Piece]
-    ids: list[str | None]
-    ended: bool
-
-
-def side(text: str, ids: Sequence[str | None] = ()) -> Side:
-    """Reads one side; `ids` are the row ids of the text's lines, where they are known."""
-    pieces = parse(text)
-    kept = without_ours(pieces)
-    ended = bool(kept) and pieces[kept[-1]].text == ""
-    body = kept[:-1] if ended else kept
-    return Side([pieces[at] for at in body], [ids[at] if ids else None for at in body], ended)
 
 
 @dataclass(slots=True, eq=False)
@@ -205,7 +187,7 @@ class Merge:
         memory = row.memory or (self.resolve(theirs.target) if theirs.target is not None else None)
         touched = theirs.bare != base.bare or memory != row.memory
         kind = "pointer" if memory and touched else row.kind
-        hook_by = "hand" if theirs.hook != base.hook else row.hook_by
+        hook_by = row.hook_by if theirs.hook in (base.hook, ours.hook) else "hand"
         if (text, kind, memory, hook_by) != (row.text, row.kind, row.memory, row.hook_by):
             self.changed.append(ChangeLine(row.id, text, kind, memory, hook_by))
 

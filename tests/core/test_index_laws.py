@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote, unquote
+
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from memstore.core.index import (
     END,
@@ -166,6 +169,20 @@ def test_a_line_of_ours_is_one_line_with_one_link_whatever_it_says(
     assert not any(char in line for char in "\n\r\u200b\u202e\u2028\x85\x1b\U000e0041\ufeff")
     assert len(line) <= max(LINE_LENGTH, 70 + 8 + 9 * len(path) + 43)
     assert pointer_line(title, path, description) == line
+
+
+@given(WORDS, WORDS, PATHS)
+def test_another_markdown_reader_finds_the_same_one_link(title: str, description: str, stem: str) -> None:
+    (inline,) = [
+        token
+        for token in MarkdownIt().parse(pointer_line(title, stem + ".md", description))
+        if token.children
+    ]
+    tokens = inline.children or []
+    assert [unquote(str(t.attrs["href"])) for t in tokens if t.type == "link_open"] == [
+        unquote(quote(stem)) + ".md"
+    ]
+    assert not [token for token in tokens if token.type in ("image", "html_inline", "softbreak", "hardbreak")]
 
 
 @given(WORDS, WORDS)

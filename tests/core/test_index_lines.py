@@ -145,10 +145,10 @@ def test_backfill_is_one_pointer_per_topic_newest_first() -> None:
     ("title", "path", "description", "line"),
     [
         (
-            "Real database",
+            "No mocks",
             "no-mocks.md",
             "mocks hid a bug",
-            "- [Real database](no-mocks.md) — mocks hid a bug",
+            "- [No mocks](no-mocks.md) — mocks hid a bug",
         ),
         ("支付沙箱", "支付.md", "一个账号，先声明", "- [支付沙箱](支付.md) — 一个账号，先声明"),
         ("", "sub/plain.md", "", "- [plain](sub/plain.md)"),
@@ -158,8 +158,8 @@ def test_backfill_is_one_pointer_per_topic_newest_first() -> None:
         (
             "A [x] `y`",
             "m.md",
-            "use Vec<T>\n and x[0]",
-            "- [A \\[x\\] \\`y\\`](m.md) — use Vec\\<T> and x\\[0\\]",
+            "Vec<T>\n and x[0]",
+            "- [A \\[x\\] \\`y\\`](m.md) — Vec\\<T> and x\\[0\\]",
         ),
         ("Path", "m.md", "C:\\dir\\[x] \\", "- [Path](m.md) — C:\\dir\\\\\\[x\\] \\\\"),
     ],

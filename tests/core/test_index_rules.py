@@ -125,6 +125,12 @@ def test_index_rule_05_blank_lines_are_known_by_their_surroundings() -> None:
     assert len(edit.changes) == 2
 
 
+def test_index_rule_05_of_two_equal_lines_one_stays_if_each_side_took_one_out() -> None:
+    start = rows_of("same\nword\nsame\nend\n")
+    now = edited(start, start, "word\nsame\nend\n")
+    assert text_of(edited(now, start, "same\nword\nend\n")).count("same") == 1
+
+
 def test_index_rule_06_an_unchanged_text_changes_nothing() -> None:
     rows = rows_of(START)
     assert merge(base(rows), rows, START, resolve).changes == ()
@@ -191,6 +197,13 @@ def test_index_rule_11_a_derived_hook_copied_word_by_word_stays_derived() -> Non
     assert (row.kind, row.hook_by, row.id) == ("pointer", "derived", rows[0].id)
     fresh = refresh(now, {"m-a": entry("a", description="told anew")})
     assert [change.text for change in fresh] == ["- [My title](a.md) — told anew"]
+
+
+def test_index_rule_11_a_hook_that_both_sides_derived_stays_derived() -> None:
+    start = applied([], due_lines([], {"m-a": entry("a", listing="due")}))
+    now = applied(start, refresh(start, {"m-a": entry("a", description="told anew")}))
+    (row, _) = edited(now, start, "- [A](a.md) — told anew\n")
+    assert (row.text, row.hook_by) == ("- [A](a.md) — told anew", "derived")
 
 
 def test_index_rule_12_a_new_pointer_takes_over_the_line_we_had_made() -> None:

@@ -109,7 +109,7 @@ def test_a_fence_that_opens_above_a_pointer_takes_it_out_of_the_index() -> None:
 
 def test_the_sample_of_the_real_client_comes_back_byte_by_byte() -> None:
     text = (
-        "# Shop memories\n\nRead before touching payments.\n\n## People\n- [Role](a.md) — new to the frontend\n"
+        "# Shop memories\n\nRead this before.\n\n## People\n- [Role](a.md) — new to the frontend\n"
         "\n## How we work\n- [统一使用 bun](b.md) — 不要混用 npm，锁文件会冲突\n"
     )
     rows = rows_of(text)
