@@ -2,8 +2,8 @@
 
 A region that changed on one side keeps that side. Regions that do not overlap merge, also where they touch.
 Whole lines that both sides put in at the same point are both kept, ours first. Everything else that
-overlaps is a conflict: then our text stands whole and theirs is for the caller to keep; no marker is ever
-written into a text.
+overlaps is a conflict, and so are lines put in beside one that the other side rewrote: then our text stands
+whole and theirs is for the caller to keep; no marker is ever written into a text.
 
 Lines are told apart without their line ends, and what comes from their side takes on our line ends, so a
 text that was only converted between LF and CRLF has not changed.
@@ -24,6 +24,7 @@ MERGE_LIMIT = 10_000
 BODY, TEXT, COMMENTS = "body", "text", "comments"
 """What `MergedText.fields` calls the parts of a file that are no field."""
 
+# What the client writes into a header by itself: never a reason for a conflict.
 _STAMPS = frozenset(("node_type", "originSessionId", "modified"))
 
 Fields = dict[str, object]

@@ -319,6 +319,21 @@ def test_a_blanked_or_kebab_cased_name_does_not_undo_a_rename() -> None:
     assert b"TWO" in merged(cjk, with_(cjk, (b"how it", b"why it")), theirs)
 
 
+def test_a_name_is_a_field_like_the_others() -> None:
+    ours, theirs = with_(FILE, (b"two", b"TWO")), with_(FILE, (b"Build Notes", b"Release Notes"))
+    assert merged(FILE, ours, theirs) == with_(theirs, (b"two", b"TWO"))
+    ours = with_(FILE, (b"Build Notes", b"Test Notes"))
+    assert merge_texts(FILE, ours, theirs) == MergedText(ours, True, ("name",))
+
+
+def test_unknown_keys_changed_on_two_sides_are_both_kept() -> None:
+    ours, theirs = (
+        with_(FILE, (b"owner: ci", b"owner: qa")),
+        with_(FILE, (b"---\nname", b"---\nsince: 2\nname")),
+    )
+    assert merged(FILE, ours, theirs) == with_(theirs, (b"owner: ci", b"owner: qa"))
+
+
 def test_a_header_that_theirs_put_in_front_is_taken() -> None:
     assert merged(b"one\ntwo\nthree\n", b"one\ntwo\nthree\nfour\n", FILE) == FILE + b"four\n"
 
