@@ -1,0 +1,156 @@
+"""`conflicts` and `resolve`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from memstore.cli import terminal
+from memstore.cli.state import State, json_option
+from memstore.cli.telling import tell_files
+from memstore.cli.terminal import printable, when
+from memstore.errors import InputRefused, NotFound
+
+if TYPE_CHECKING:
+    from memstore.app import Memstore
+    from memstore.core.model import ConflictRecord
+
+_MARKS = (b"<<<<<<< current", b"=======", b">>>>>>> other")
+
+
+@click.command()
+@click.argument("reference", metavar="[ID]", required=False)
+@click.option("--all", "everything", is_flag=True, help="List the settled ones too.")
+@json_option
+@click.pass_obj
+def conflicts(state: State, reference: str | None, everything: bool) -> None:
+    """List texts that could not be merged; with ID show both sides of one.
+
+    Both texts are kept: the current one stands in the memory, the other waits here for `memstore resolve`.
+    """
+    with state.open() as memories:
+        found = list(memories.conflicts(everything=everything))
+        current = b""
+        if reference is not None:
+            found = [_pick(found, reference)]
+            current = _current(memories, found[0])
+    if state.json:
+        from memstore.cli.shapes import conflict_shape
+
+        state.emit("conflicts", {"conflicts": [conflict_shape(one) for one in found]})
+        return
+    if not found:
+        state.note("there is no conflict")
+        return
+    rows = [(one.id, one.path, one.kind, when(one.at), one.resolution or "open", one.note) for one in found]
+    state.say(terminal.table(("Conflict", "Memory", "Kind", "Since", "State", "Note"), rows, wide="Note"))
+    if reference is not None:
+        from memstore.core.compare import unified
+
+        labels = (f"{found[0].path} (current)", f"{found[0].path} (other)")
+        state.say(terminal.diff_text(unified(current, found[0].theirs, *labels)))
+
+
+@click.command()
+@click.argument("reference", metavar="ID")
+@click.option("--ours", "take", flag_value="ours", help="Keep the current text.")
+@click.option("--theirs", "take", flag_value="theirs", help="Take the other text.")
+@click.option("--both", "take", flag_value="both", help="Keep both, one below the other.")
+@click.option("--edit", "take", flag_value="edit", help="Join them in your editor ($VISUAL, $EDITOR).")
+@click.option(
+    "--tool", metavar="PROGRAM", help="Run PROGRAM OURS BASE THEIRS OUT, and take what it left in OUT."
+)
+@json_option
+@click.pass_obj
+def resolve(state: State, reference: str, take: str | None, tool: str | None) -> None:
+    """Settle a conflict. ID is its id or the beginning of it."""
+    if (take is None) == (tool is None):
+        raise click.UsageError("say how: one of --ours, --theirs, --both, --edit, --tool PROGRAM")
+    with state.open() as memories:
+        record = _pick(list(memories.conflicts()), reference)
+        text = None
+        if take == "edit":
+            text = _edited(memories, record)
+        elif tool is not None:
+            text = _merged_by(tool, memories, record)
+        chosen = "text" if text is not None else str(take)
+        saved = memories.resolve(record.id, chosen, text=text)
+    if state.json:
+        from memstore.cli.shapes import files_shape, memory_shape
+
+        shape = (
+            None
+            if saved is None
+            else {
+                "what": saved.what,
+                "memory": memory_shape(saved.memory),
+                "operation": saved.operation,
+                "seq": saved.seq,
+                "files": files_shape(saved.files),
+            }
+        )
+        state.emit("resolve", {"conflict": record.id, "resolution": chosen, "saved": shape})
+    state.report(printable(f"settled the conflict in {record.path}: {take or 'merged by ' + str(tool)}"))
+    if saved is not None:
+        tell_files(state, saved.files)
+
+
+def _pick(records: list[ConflictRecord], reference: str) -> ConflictRecord:
+    found = [record for record in records if record.id.startswith(reference)]
+    if len(found) == 1 and len(reference) >= 4:
+        return found[0]
+    reason = (
+        "fits several conflicts"
+        if len(found) > 1
+        else "fits no conflict"
+        if len(reference) >= 4
+        else "is too short"
+    )
+    raise NotFound(f"{reference[:80]!r} {reason}", hint="see `memstore conflicts`")
+
+
+def _current(memories: Memstore, record: ConflictRecord) -> bytes:
+    memory = None if record.memory is None else memories.store.memory(record.memory)
+    return b"" if memory is None else memory.state.content
+
+
+def _edited(memories: Memstore, record: ConflictRecord) -> str:
+    from memstore.cli.editing import edited_text
+    from memstore.cli.inputs import decoded
+
+    start = _joined(record.base or b"", _current(memories, record), record.theirs)
+    with edited_text(memories.world, start) as content:
+        if any(line in _MARKS for line in content.split(b"\n")):
+            raise InputRefused("conflict marks are left in the text; nothing was settled")
+        return decoded(content, "the edited text")
+
+
+def _joined(base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    """Both texts in one, with marks where they differ from each other."""
+    from merge3 import Merge3
+
+    merge = Merge3(_lines(base), _lines(ours), _lines(theirs))
+    return b"".join(merge.merge_lines(name_a=b"current", name_b=b"other"))
+
+
+def _lines(text: bytes) -> list[bytes]:
+    pieces = text.split(b"\n")
+    return [piece + b"\n" for piece in pieces[:-1]] + ([pieces[-1] + b"\n"] if pieces[-1] else [])
+
+
+def _merged_by(tool: str, memories: Memstore, record: ConflictRecord) -> str:
+    from memstore.cli.editor import desk, run, split_command
+    from memstore.cli.inputs import file_text
+
+    ours = _current(memories, record)
+    with desk() as place:
+        sides = (
+            ("ours.md", ours),
+            ("base.md", record.base or b""),
+            ("theirs.md", record.theirs),
+            ("out.md", ours),
+        )
+        paths = [place.put(name, content) for name, content in sides]
+        run([*split_command(tool, "--tool"), *paths], f"the merge tool {tool}")
+        return file_text(paths[-1], "what the merge tool left")

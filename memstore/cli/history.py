@@ -1,0 +1,207 @@
+"""`log`, `diff` and `blame`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from memstore.cli import inputs, terminal
+from memstore.cli.state import State, json_option
+from memstore.cli.terminal import printable, when
+from memstore.core.compare import unified
+from memstore.errors import NotFound
+
+if TYPE_CHECKING:
+    from memstore.app import Memstore
+    from memstore.core.model import Operation, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What changed from one version to another. None: there was nothing, or there is nothing any more."""
+
+    path: str
+    before: Version | None
+    after: Version | None
+    lines: list[str]
+
+
+@click.command()
+@click.argument("name", required=False)
+@inputs.limit_option(20, "operations")
+@inputs.since_option
+@click.option("--patch", "-p", is_flag=True, help="Show what each operation changed.")
+@json_option
+@click.pass_obj
+def log(state: State, name: str | None, limit: int, since: int | None, patch: bool) -> None:
+    """List operations, newest first: those on one memory, or all.
+
+    With --json --patch use `memstore diff --operation`: the shape of log has no texts.
+    """
+    with state.open() as memories:
+        found = memories.log(name, since=since or 0, limit=limit)
+        patches = (
+            {one.seq: differences(memories, one.seq) for one, _ in found} if patch and not state.json else {}
+        )
+    if state.json:
+        from memstore.cli.shapes import operation_shape
+
+        keys = ("path", "change", "version", "token")
+        made_shapes = [
+            {**operation_shape(one), "made": [dict(zip(keys, row, strict=True)) for row in made]}
+            for one, made in found
+        ]
+        state.emit("log", {"operations": made_shapes})
+        return
+    for one, made in found:
+        state.say(_headline(one))
+        for path, change, number, token in made:
+            state.say(printable(f"    {change} {path}, version {number}, token {token}"))
+        for difference in patches.get(one.seq, []):
+            state.say(terminal.diff_text(difference.lines))
+    if not found:
+        state.note("there is no operation that fits")
+
+
+def _headline(operation: Operation) -> str:
+    who = operation.provenance
+    facts = [
+        when(operation.at),
+        operation.kind,
+        f"by {who.origin} ({who.author})",
+        f"on {who.branch}" if who.branch else "",
+        f"in {who.worktree}" if who.worktree else "",
+    ]
+    reason = f": {operation.reason}" if operation.reason else ""
+    return terminal.bold(f"#{operation.seq}") + "  " + printable("  ".join(filter(None, facts)) + reason)
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.argument("first", metavar="[V1]", required=False)
+@click.argument("second", metavar="[V2]", required=False)
+@click.option(
+    "--operation", metavar="OP", help="What the operation OP (a number of the log, or an id) changed."
+)
+@json_option
+@click.pass_obj
+def diff(
+    state: State, name: str | None, first: str | None, second: str | None, operation: str | None
+) -> None:
+    """Show what changed between two versions of a memory, or in one operation.
+
+    V1 and V2 are numbers or tokens. Without them: the version before the current one, and the current one;
+    with V1 alone: from there to the current one.
+    """
+    if (name is None) == (operation is None):
+        raise click.UsageError("give either NAME or --operation OP")
+    with state.open() as memories:
+        if operation is not None:
+            found = differences(memories, memories.operation(operation).seq)
+        else:
+            assert name is not None
+            found = [_between(memories.versions(name), name, first, second)]
+    emit_differences(state, found)
+
+
+def emit_differences(state: State, found: Iterable[Difference]) -> None:
+    """Prints differences as text, or as the shape of `diff`."""
+    if state.json:
+        state.emit("diff", {"diffs": [difference_shape(one) for one in found]})
+        return
+    texts = [terminal.diff_text(one.lines) for one in found if one.lines]
+    state.say("\n".join(texts))
+    if not texts:
+        state.note("the texts are the same")
+
+
+def difference_shape(one: Difference) -> dict[str, object]:
+    """The shape of one difference."""
+    from memstore.cli.shapes import version_shape
+
+    return {
+        "path": one.path,
+        "before": None if one.before is None else version_shape(one.before),
+        "after": None if one.after is None else version_shape(one.after),
+        "lines": one.lines,
+    }
+
+
+def differences(memories: Memstore, seq: int) -> list[Difference]:
+    """What an operation changed, memory by memory."""
+    made, _ = memories.store.made_by(seq)
+    return [_difference(_before(memories, version), version) for version in made]
+
+
+def _before(memories: Memstore, version: Version) -> Version | None:
+    return None if version.number == 1 else memories.store.version(version.memory, number=version.number - 1)
+
+
+def _difference(before: Version | None, after: Version) -> Difference:
+    old, new = _content(before), _content(after)
+    lines = unified(old, new, _label(before), _label(after))
+    if not lines and before is not None and before.state.path != after.state.path:
+        lines = [f"--- {_label(before)}", f"+++ {_label(after)}"]
+    return Difference(after.state.path, before, after, lines)
+
+
+def _content(version: Version | None) -> bytes:
+    return version.state.content if version is not None and version.state.live else b""
+
+
+def _label(version: Version | None) -> str:
+    if version is None or not version.state.live:
+        return "nothing"
+    return f"{version.state.path} (version {version.number}, {version.token})"
+
+
+def _between(versions: list[Version], name: str, first: str | None, second: str | None) -> Difference:
+    after = versions[-1] if second is None else _pick(versions, name, second)
+    if first is None:
+        return _difference(versions[-2] if len(versions) > 1 else None, after)
+    return _difference(_pick(versions, name, first), after)
+
+
+def _pick(versions: list[Version], name: str, reference: str) -> Version:
+    for version in versions:
+        if reference in (str(version.number), version.token):
+            return version
+    raise NotFound(f"{name} has no version {reference[:40]!r}", hint=f"see `memstore log {name}`")
+
+
+@click.command()
+@click.argument("name")
+@json_option
+@click.pass_obj
+def blame(state: State, name: str) -> None:
+    """Show which operation wrote each line of a memory."""
+    with state.open() as memories:
+        memory, _ = memories.show(name)
+        found = memories.blame(name)
+    if state.json:
+        from memstore.cli.shapes import moment_shape
+
+        lines = [
+            {
+                "text": one.text,
+                "version": one.version.number,
+                "token": one.version.token,
+                "seq": one.version.seq,
+                "operation": one.version.operation,
+                "origin": one.version.origin,
+                "at": moment_shape(one.version.at),
+            }
+            for one in found
+        ]
+        state.emit("blame", {"path": memory.path, "lines": lines})
+        return
+    state.say("\n".join(_blamed((one.version, one.text) for one in found)))
+
+
+def _blamed(lines: Iterable[tuple[Version, str]]) -> Iterator[str]:
+    for version, text in lines:
+        mark = f"#{version.seq:<5} v{version.number:<4} {when(version.at)}  {version.origin:<6}"
+        yield f"{mark}  {printable(text.removesuffix(chr(13)).expandtabs(8))}"

@@ -1,0 +1,117 @@
+"""The program `memstore`: its commands by section, each loaded when it is called."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from memstore import __version__
+from memstore.cli import exits
+from memstore.cli.state import State
+
+SECTIONS: dict[str, dict[str, str]] = {
+    "Writing": {
+        "write": "writing",
+        "append": "writing",
+        "edit": "editing",
+        "set": "writing",
+        "rename": "writing",
+        "delete": "writing",
+        "pin": "writing",
+        "unpin": "writing",
+        "supersede": "writing",
+    },
+    "Reading": {"search": "searching", "list": "reading", "show": "reading", "status": "reading"},
+    "History": {
+        "log": "history",
+        "diff": "history",
+        "blame": "history",
+        "undo": "undoing",
+        "restore": "undoing",
+    },
+    "Files": {
+        "sync": "folder",
+        "conflicts": "conflicts",
+        "resolve": "conflicts",
+        "import": "transfer",
+        "export": "transfer",
+    },
+    "Place": {"where": "where", "trust": "consent", "link": "linking", "demo": "demo"},
+}
+"""Command to module of `memstore.cli`. The module has it under its own name, or with `_command` behind it
+where Python uses the word."""
+
+_MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
+
+
+class Program(click.Group):
+    """Loads a command's module when the command is asked for, and turns every error into its exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands, in the order of the sections."""
+        return list(_MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, or None where there is none of that name."""
+        if cmd_name not in _MODULES:
+            return None
+        module = _load(f"memstore.cli.{_MODULES[cmd_name]}")
+        command = getattr(module, cmd_name, None)
+        if not isinstance(command, click.Command):
+            command = getattr(module, f"{cmd_name}_command")
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands by section."""
+        width = max(map(len, _MODULES))
+        for section, names in SECTIONS.items():
+            with formatter.section(section):
+                commands = ((name, self.get_command(ctx, name)) for name in names)
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), command.get_short_help_str(90))
+                        for name, command in commands
+                        if command
+                    ]
+                )
+
+    def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
+        """Runs the program and exits."""
+        given = list(sys.argv[1:] if args is None else args)
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # a terminal that cannot show a character shows its escape
+                stream.reconfigure(errors="backslashreplace")
+        sys.exit(exits.guarded(lambda: self._run(given), exits.wants_json(given)))
+
+    def _run(self, args: list[str]) -> int:
+        with self.make_context("memstore", args) as ctx:
+            self.invoke(ctx)
+            return exits.OK
+
+
+def _load(name: str) -> object:
+    from importlib import import_module
+
+    return import_module(name)
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option("-C", "directory", metavar="DIR", help="Act as if started in DIR.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but what was asked for, and errors.")
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.pass_context
+def program(ctx: click.Context, directory: str | None, quiet: bool) -> None:
+    """Keeps the memories of coding agents in one store, and shows them as the files that agents read.
+
+    Every command that reads or writes memories takes --json.
+    """
+    ctx.obj = State(directory, quiet)
+
+
+def main() -> NoReturn:
+    """The console script."""
+    program.main()

@@ -1,0 +1,179 @@
+"""`list`, `show` and `status`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from memstore.cli import inputs, terminal
+from memstore.cli.state import State, json_option
+from memstore.cli.telling import tell_troubles
+from memstore.cli.terminal import plural, printable, printable_text, when
+
+if TYPE_CHECKING:
+    from memstore.app import Status
+    from memstore.core.model import Memory
+
+
+@click.command("list")
+@inputs.type_filter
+@inputs.scope_filter
+@inputs.since_option
+@click.option("--retired", is_flag=True, help="List retired memories too.")
+@click.option("--pinned", is_flag=True, help="Only pinned memories.")
+@click.option(
+    "--sort",
+    type=click.Choice(["name", "changed", "type"]),
+    default="name",
+    help="By name (the default), by change with the newest first, or by type.",
+)
+@inputs.limit_option(None, "memories")
+@json_option
+@click.pass_obj
+def list_command(
+    state: State,
+    types: tuple[str, ...],
+    scopes: tuple[str, ...],
+    since: int | None,
+    retired: bool,
+    pinned: bool,
+    sort: str,
+    limit: int | None,
+) -> None:
+    """List memories.
+
+    In a pipe: a line for each, parted by tabs: path, type, token, time of the last change, marks,
+    description.
+    """
+    with state.open() as memories:
+        found = memories.memories(retired=retired)
+        if scopes:
+            found = [
+                one for one in memories.store.memories(retired=retired) if one.state.shelf.scope in scopes
+            ]
+    if types:
+        found = [one for one in found if one.type in types]
+    if since is not None:
+        found = [one for one in found if one.changed_at >= since]
+    if pinned:
+        found = [one for one in found if one.state.pinned]
+    found.sort(key=lambda one: (one.path.casefold(), one.path))
+    if sort == "changed":
+        found.sort(key=lambda one: one.changed_at, reverse=True)
+    elif sort == "type":
+        found.sort(key=lambda one: one.type or "\U0010ffff")
+    found = found[:limit]
+    if state.json:
+        from memstore.cli.shapes import memory_shape
+
+        state.emit("list", {"memories": [memory_shape(one) for one in found]})
+        return
+    if not found:
+        state.note(
+            "no memory fits" if types or scopes or since is not None or pinned else "there are no memories"
+        )
+        return
+    rows = [
+        (one.path, one.type or "-", one.token, when(one.changed_at), _marks(one), one.description)
+        for one in found
+    ]
+    state.say(
+        terminal.table(("Memory", "Type", "Token", "Changed", "", "Description"), rows, wide="Description")
+    )
+
+
+@click.command()
+@click.argument("name")
+@click.option("--version", "number", metavar="N", type=click.IntRange(min=1), help="Show version N.")
+@click.option("--token", metavar="TOKEN", help="Show the version TOKEN.")
+@click.option("--raw", is_flag=True, help="Print the body only, its bytes exactly as they were written.")
+@json_option
+@click.pass_obj
+def show(state: State, name: str, number: int | None, token: str | None, raw: bool) -> None:
+    """Show a memory: its version, its token, its text.
+
+    What cannot be seen or would steer the terminal is shown as an escape; --raw and --json change nothing.
+    """
+    if number is not None and token is not None:
+        raise click.UsageError("give --version or --token, not both")
+    with state.open() as memories:
+        memory, version = memories.show(name, version=number, token=token)
+    content = version.state.content
+    if state.json:
+        from memstore.cli.shapes import content_shape, memory_shape, version_shape
+
+        state.emit(
+            "show",
+            {"memory": memory_shape(memory), "version": version_shape(version), **content_shape(content)},
+        )
+        return
+    if raw:
+        from memstore.core.frontmatter import split
+
+        click.echo(split(content)[1], nl=False)
+        return
+    current = "" if version.number == memory.version else f" of {memory.version}"
+    facts = [
+        f"version {version.number}{current}",
+        f"token {version.token}",
+        when(version.at),
+        f"by {version.origin}",
+    ]
+    marks = _marks(memory)
+    head = f"{terminal.bold(printable(version.state.path))}  {', '.join(facts)}" + (
+        f"  ({marks})" if marks else ""
+    )
+    state.say(f"{head}\n\n{printable_text(content).rstrip(chr(10))}")
+
+
+@click.command()
+@json_option
+@click.pass_obj
+def status(state: State) -> None:
+    """How things stand here, after a look at all files."""
+    with state.open() as memories:
+        found = memories.status()
+    if state.json:
+        from memstore.cli.shapes import files_shape
+
+        place = found.place
+        shape = {
+            "root": place.root.path,
+            "store": place.store,
+            "schema": found.schema,
+            "engine": found.engine,
+            "enabled": place.placement.enabled,
+            "counts": found.counts,
+            "files": files_shape(found.files),
+        }
+        state.emit("status", shape)
+        return
+    state.say("\n".join(f"{label + ':':<12}{printable(value)}" for label, value in _facts(found)))
+    tell_troubles(state, found.files)
+
+
+def _facts(found: Status) -> list[tuple[str, str]]:
+    counts, files, place = found.counts, found.files, found.place
+    kept = plural(counts["versions"], "version") + " in " + plural(counts["operations"], "operation")
+    facts = [
+        ("root", place.root.path),
+        ("folder", files.folder or f"{place.placement.directory} (nothing is projected there)"),
+        ("memories", f"{counts['live']} live, {counts['retired']} retired, {kept}"),
+        ("conflicts", plural(counts["conflicts"], "open conflict")),
+        ("store", f"{place.store_directory} (schema {found.schema}, SQLite {found.engine})"),
+    ]
+    if not place.placement.enabled:
+        facts.append(("note", f"the client's memory is switched off: {place.placement.why}"))
+    facts += [("taken in", f"{noted.path}, {noted.what}") for noted in files.absorbed]
+    facts += [("no room", path) for path in files.omitted]
+    return facts
+
+
+def _marks(memory: Memory) -> str:
+    marks = (
+        "" if memory.state.live else "retired",
+        "pinned" if memory.state.pinned else "",
+        "superseded" if memory.state.superseded_by else "",
+    )
+    return ",".join(filter(None, marks))

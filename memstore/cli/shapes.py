@@ -1,0 +1,389 @@
+"""The JSON that commands print: one object on one line, `{"memstore": 1, "command": NAME, ...}`.
+
+`memstore` is the version of these shapes: within one version keys are only added, so a reader ignores those
+it does not know. `SHAPES` gives the keys of each command. In it "text", "number" and "flag" are what they
+say, "time" is a text such as 2026-03-01T12:00:00.000000Z (UTC), "token" the 12 hex characters that name a
+version; "... or null" may be null; a list holds any number of what it shows. The output is ASCII: other
+characters, halves of characters too, stand as \\u escapes. The text of a memory is `content` with
+`encoding` "utf-8", or "base64" for bytes that are not UTF-8. An error is `{"memstore": 1, "error": ERROR}`,
+beside its exit code.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from memstore import errors
+
+if TYPE_CHECKING:
+    from memstore.core.model import ConflictRecord, Memory, Operation, Version
+    from memstore.files.report import Noted, SyncReport
+
+Shape = dict[str, object]
+
+CONTENT: Shape = {"content": "text", "encoding": "text"}
+MEMORY: Shape = {
+    "id": "text",
+    "path": "text",
+    "name": "text",
+    "description": "text",
+    "type": "text or null",
+    "scope": "text",
+    "layer": "text",
+    "version": "number",
+    "token": "token",
+    "live": "flag",  # false: retired
+    "pinned": "flag",
+    "superseded_by": "text or null",  # the id of the memory that corrects this one
+    "origin": "text",
+    "listing": "text",  # listed, due or unlisted in the index
+    "created_at": "time",
+    "changed_at": "time",
+    "seq": "number",  # of the operation that wrote it last
+}
+VERSION: Shape = {
+    "memory": "text",
+    "version": "number",
+    "token": "token",
+    "parent": "token or null",
+    "change": "text",
+    "path": "text",
+    "name": "text",
+    "description": "text",
+    "type": "text or null",
+    "live": "flag",
+    "pinned": "flag",
+    "origin": "text",
+    "operation": "text",
+    "seq": "number",
+    "at": "time",
+}
+OPERATION: Shape = {
+    "id": "text",
+    "seq": "number",
+    "kind": "text",
+    "at": "time",
+    "origin": "text",
+    "author": "text",
+    "session": "text or null",
+    "worktree": "text or null",
+    "branch": "text or null",
+    "commit": "text or null",
+    "reason": "text",
+    "undoes": "text or null",
+}
+NOTED: Shape = {"path": "text", "what": "text", "rule": "number", "detail": "text"}
+REFUSED: Shape = {"path": "text", "reason": "text"}
+FILES: Shape = {
+    "folder": "text or null",  # null: nothing is projected here, and notices say why
+    "taken_over": "flag",  # the folder was met for the first time
+    "absorbed": [NOTED],
+    "projected": ["text"],
+    "removed": ["text"],
+    "pending": [REFUSED],  # saved, but their files could not be written
+    "omitted": ["text"],  # memories that found no room in the index
+    "waiting": ["text"],  # gone or unsettled files that a second look decides
+    "notices": ["text"],
+    "seq": "number or null",  # of the operation that took edits in
+}
+SAVED: Shape = {
+    "what": "text",
+    "memory": MEMORY,
+    "operation": "text or null",  # null: it stood there already
+    "seq": "number or null",
+    "files": FILES,
+}
+CONFLICT: Shape = {
+    "id": "text",
+    "memory": "text or null",  # null: a line of the index
+    "path": "text",
+    "kind": "text",
+    "note": "text",
+    "at": "time",
+    "operation": "text",
+    "base": "content or null",
+    "theirs": CONTENT,
+    "resolution": "text or null",
+    "resolved_by": "text or null",
+}
+HIT: Shape = {
+    "project": "text",
+    "id": "text",
+    "path": "text",
+    "name": "text",
+    "description": "text",
+    "type": "text or null",
+    "scope": "text",
+    "layer": "text",
+    "token": "token",
+    "version": "number",
+    "changed_at": "time",
+    "superseded_by": "text or null",
+    "score": "fraction",
+    "matched": "text",  # all words, or any of them
+    "excerpt": "text",
+    "marks": [["number"]],  # [start, end) of each hit in the excerpt, in characters
+}
+DIFF: Shape = {"path": "text", "before": "version or null", "after": "version or null", "lines": ["text"]}
+SETTING: Shape = {"key": "text", "value": "scalar", "source": "text", "rule": "text", "trusted": "flag"}
+ERROR: Shape = {"kind": "text", "code": "number", "message": "text", "hint": "text"}
+
+SHAPES: dict[str, Shape] = {
+    **dict.fromkeys(
+        ("write", "append", "edit", "set", "rename", "delete", "pin", "unpin", "supersede", "restore"), SAVED
+    ),
+    "list": {"memories": [MEMORY]},
+    "show": {"memory": MEMORY, "version": VERSION, **CONTENT},
+    "search": {
+        "words": ["text"],
+        "hits": [HIT],
+        "more": "flag",
+        "unavailable": [{"project": "text", "reason": "text"}],
+    },
+    "status": {
+        "root": "text",
+        "store": "text",
+        "schema": "number",
+        "engine": "text",
+        "enabled": "flag",
+        "counts": "counts",
+        "files": FILES,
+    },
+    "log": {
+        "operations": [
+            {**OPERATION, "made": [{"path": "text", "change": "text", "version": "number", "token": "token"}]}
+        ]
+    },
+    "diff": {"diffs": [DIFF]},
+    "blame": {
+        "path": "text",
+        "lines": [
+            {
+                "text": "text",
+                "version": "number",
+                "token": "token",
+                "seq": "number",
+                "operation": "text",
+                "origin": "text",
+                "at": "time",
+            }
+        ],
+    },
+    "undo": {
+        "dry_run": "flag",
+        "operation": OPERATION,  # the one that was taken back
+        "by": "text or null",
+        "seq": "number or null",
+        "changed": ["text"],
+        "diffs": [DIFF],  # with --dry-run: what would change
+        "files": "files or null",
+    },
+    "sync": {"dry_run": "flag", "files": FILES},
+    "conflicts": {"conflicts": [CONFLICT]},
+    "resolve": {"conflict": "text", "resolution": "text", "saved": "saved or null"},
+    "import": {
+        "dry_run": "flag",
+        "source": "text",
+        "noted": [NOTED],
+        "unchanged": ["text"],
+        "duplicates": [{"path": "text", "memory": "text"}],
+        "older": ["text"],
+        "skipped": [REFUSED],
+        "lines": "number",
+        "seq": "number or null",
+    },
+    "export": {
+        "dry_run": "flag",
+        "target": "text",
+        "written": ["text"],
+        "unchanged": ["text"],
+        "kept": [REFUSED],
+    },
+    "where": {
+        "root": "text",
+        "root_kind": "text",
+        "root_rule": "text",
+        "worktree": "text",
+        "branch": "text or null",
+        "commit": "text or null",
+        "home": "text",
+        "store": "text or null",
+        "store_directory": "text or null",
+        "moved_from": "text or null",
+        "folder": "text",
+        "folder_rule": "text",
+        "folder_exists": "flag",
+        "projected": "flag",
+        "refusal": "text",
+        "enabled": "flag",
+        "enabled_rule": "text",
+        "decisions": [{"what": "text", "value": "text", "rule": "text", "source": "text"}],
+        "settings": [SETTING],
+        "untrusted": [SETTING],
+        "claim": "claim or null",
+        "earlier": [{"directory": "text", "rule": "text", "files": "number"}],
+        "stores": [{"root": "text", "store": "text"}],
+        "warnings": ["text"],
+    },
+    "trust": {"root": "text", "waiting": [SETTING], "accepted": [SETTING], "withdrawn": [SETTING]},
+    "link": {"root": "text", "store": "text", "created": "flag"},
+}
+
+NAMED: dict[str, object] = {
+    "content": CONTENT,
+    "version": VERSION,
+    "files": FILES,
+    "saved": SAVED,
+    "claim": {"store": "text", "root": "text", "ours": "flag"},
+}
+"""What the words of `SHAPES` stand for that name a whole object."""
+
+
+def dumped(shape: Mapping[str, object]) -> str:
+    """The object as one line of ASCII."""
+    return json.dumps(shape, ensure_ascii=True, separators=(", ", ": "))
+
+
+def moment_shape(microseconds: int) -> str:
+    """A time, in UTC."""
+    seconds, rest = divmod(microseconds, 1_000_000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:06d}Z"
+
+
+def content_shape(content: bytes) -> Shape:
+    """The text of a memory; base64 where it is not UTF-8."""
+    try:
+        return {"content": content.decode("utf-8"), "encoding": "utf-8"}
+    except UnicodeDecodeError:
+        from base64 import b64encode
+
+        return {"content": b64encode(content).decode("ascii"), "encoding": "base64"}
+
+
+def memory_shape(memory: Memory) -> Shape:
+    """A memory without its text."""
+    state = memory.state
+    return {
+        "id": memory.id,
+        "path": state.path,
+        "name": memory.name,
+        "description": memory.description,
+        "type": memory.type,
+        "scope": state.shelf.scope,
+        "layer": state.shelf.layer,
+        "version": memory.version,
+        "token": memory.token,
+        "live": state.live,
+        "pinned": state.pinned,
+        "superseded_by": state.superseded_by,
+        "origin": memory.origin,
+        "listing": memory.listing,
+        "created_at": moment_shape(memory.created_at),
+        "changed_at": moment_shape(memory.changed_at),
+        "seq": memory.seq,
+    }
+
+
+def version_shape(version: Version) -> Shape:
+    """A version without its text."""
+    state = version.state
+    return {
+        "memory": version.memory,
+        "version": version.number,
+        "token": version.token,
+        "parent": version.parent,
+        "change": version.change,
+        "path": state.path,
+        "name": version.name,
+        "description": version.description,
+        "type": version.type,
+        "live": state.live,
+        "pinned": state.pinned,
+        "origin": version.origin,
+        "operation": version.operation,
+        "seq": version.seq,
+        "at": moment_shape(version.at),
+    }
+
+
+def operation_shape(operation: Operation) -> Shape:
+    """An operation."""
+    who = operation.provenance
+    return {
+        "id": operation.id,
+        "seq": operation.seq,
+        "kind": operation.kind,
+        "at": moment_shape(operation.at),
+        "origin": who.origin,
+        "author": who.author,
+        "session": who.session,
+        "worktree": who.worktree,
+        "branch": who.branch,
+        "commit": who.commit,
+        "reason": operation.reason,
+        "undoes": operation.undoes,
+    }
+
+
+def conflict_shape(record: ConflictRecord) -> Shape:
+    """A conflict with the texts it keeps."""
+    return {
+        "id": record.id,
+        "memory": record.memory,
+        "path": record.path,
+        "kind": record.kind,
+        "note": record.note,
+        "at": moment_shape(record.at),
+        "operation": record.operation,
+        "base": None if record.base is None else content_shape(record.base),
+        "theirs": content_shape(record.theirs),
+        "resolution": record.resolution,
+        "resolved_by": record.resolved_by,
+    }
+
+
+def noted_shape(noted: Noted) -> Shape:
+    """What one file came to."""
+    return {"path": noted.path, "what": noted.what, "rule": noted.rule, "detail": noted.detail}
+
+
+def files_shape(report: SyncReport) -> Shape:
+    """What became of the files."""
+    return {
+        "folder": report.folder,
+        "taken_over": report.taken_over,
+        "absorbed": [noted_shape(noted) for noted in report.absorbed],
+        "projected": list(report.projected),
+        "removed": list(report.removed),
+        "pending": [{"path": unshown.path, "reason": unshown.reason} for unshown in report.pending],
+        "omitted": list(report.omitted),
+        "waiting": list(report.waiting),
+        "notices": list(report.notices),
+        "seq": report.seq,
+    }
+
+
+def error_shape(error: Exception, code: int, message: str, hint: str) -> Shape:
+    """An error, with what its kind knows besides."""
+    shape: Shape = {"kind": type(error).__name__, "code": code, "message": message, "hint": hint}
+    if isinstance(error, errors.StaleVersion):
+        shape["current_text"] = content_shape(error.current_text)
+        shape["given_text"] = content_shape(error.given_text)
+    for name in (
+        "name",
+        "expected",
+        "current",
+        "holder",
+        "operation",
+        "folder",
+        "owner",
+        "store",
+        "old_root",
+    ):
+        value = getattr(error, name, None)
+        if isinstance(error, errors.MemstoreError) and isinstance(value, str):
+            shape[name] = value
+    return shape

@@ -1,0 +1,75 @@
+"""How a write and what became of its files is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memstore.cli.state import State
+from memstore.cli.terminal import plural, printable
+
+if TYPE_CHECKING:
+    from memstore.app import Saved
+    from memstore.files.report import SyncReport
+
+_DONE = {
+    "append": "appended to",
+    "set": "changed",
+    "rename": "renamed to",
+    "delete": "retired",
+    "pin": "pinned",
+    "unpin": "unpinned",
+    "supersede": "marked",
+    "restore": "restored",
+    "merged": "merged with a newer version of",
+    "repeated": "done before, nothing new:",
+    "unchanged": "unchanged",
+}
+
+
+def tell_saved(state: State, command: str, saved: Saved) -> None:
+    """Says what a write saved, and as which version; then what its files came to."""
+    if state.json:
+        from memstore.cli.shapes import files_shape, memory_shape
+
+        shape = {
+            "what": saved.what,
+            "memory": memory_shape(saved.memory),
+            "operation": saved.operation,
+            "seq": saved.seq,
+            "files": files_shape(saved.files),
+        }
+        state.emit(command, shape)
+    memory = saved.memory
+    operation = "" if saved.seq is None else f", operation #{saved.seq}"
+    done = _DONE.get(saved.what, saved.what)
+    state.report(
+        f"{done} {printable(memory.path)}: version {memory.version}, token {memory.token}{operation}"
+    )
+    tell_files(state, saved.files)
+
+
+def tell_files(state: State, files: SyncReport) -> None:
+    """Says what was shown, and on standard error what was not, and why."""
+    for noted in files.absorbed:
+        detail = f" ({noted.detail})" if noted.detail else ""
+        state.report(printable(f"taken in: {noted.path}, {noted.what}{detail}"))
+    if files.projected:
+        state.report(printable("projected: " + ", ".join(files.projected)))
+    if files.removed:
+        state.report(printable("file removed: " + ", ".join(files.removed)))
+    tell_troubles(state, files)
+
+
+def tell_troubles(state: State, files: SyncReport) -> None:
+    """What a person should know, on standard error: also with --json, which says it in its own way too."""
+    for notice in files.notices:
+        state.note(f"not projected: {notice}" if files.folder is None else f"note: {notice}")
+    for unshown in files.pending:
+        state.note(f"not projected: {unshown.path}: {unshown.reason}; the next `memstore sync` tries again")
+    for path in files.waiting:
+        state.note(f"waiting: {path} is decided by the next look")
+    if files.omitted:
+        state.note(
+            f"the index has no room for {plural(len(files.omitted), 'memory', 'memories')}: found by search,"
+            " named by `memstore status`"
+        )
