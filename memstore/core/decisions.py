@@ -30,6 +30,7 @@ class File:
 class Shown:
     """B, and what stood under the name before it.
 
+    `version`: what B was put or accepted as; no rule depends on it.
     `missing_since`: unix microseconds of the scan that first missed the file.
     `since`: texts that became known after B.
     `earlier`: the texts that a projection replaced, newest first. Texts that only another save replaced do
@@ -47,7 +48,8 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """H. `had(calm text)`: whether a version before the head had this text, stamps aside."""
+    """H. `had(calm text)`: whether a version before the head had this text, stamps aside. No rule depends on
+    `version`."""
 
     memory: str
     state: Literal["live", "retired"]

@@ -182,8 +182,9 @@ def _merge(base: bytes, content: bytes, stored: Stored, *, flagged: tuple[str, .
 
 
 def _unchanged(shown: Shown, stored: Stored) -> bool:
-    """Whether the head still says what was shown; an undo may have brought it back."""
-    return shown.version == stored.version or alike(shown.content, stored.head)
+    """Whether the head says what was shown. Texts tell, not version numbers: an undo brings a text back under
+    a new number, and a crash may leave a number beside a text that was never put into the file."""
+    return alike(shown.content, stored.head)
 
 
 def _line_counts(content: bytes) -> Counter[str]:
