@@ -6,23 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
-from memstore.core.changes import (
-    Append,
-    Change,
-    ChangeSet,
-    CloseConflict,
-    Pin,
-    Rename,
-    Restore,
-    Retire,
-    Revise,
-    Supersede,
-)
+from memstore.core.changes import Change, ChangeSet, CloseConflict, Pin, Restore
 from memstore.core.compare import BlamedLine, blame
-from memstore.core.frontmatter import set_field
+from memstore.core.frontmatter import FIELDS
 from memstore.core.model import SHELF, ConflictRecord, Memory, Operation, Origin, Shelf, Version
-from memstore.core.names import file_name
-from memstore.core.plan import OnConflict, Wanted
+from memstore.core.plan import (
+    OnConflict,
+    Wanted,
+    last_living,
+    plan_field,
+    plan_rename,
+    plan_retirement,
+    plan_supersession,
+)
 from memstore.core.terms import Query, parse_query
 from memstore.core.undo import Step, inverse, inverse_lines
 from memstore.errors import Conflict, InputRefused, NotFound
@@ -33,7 +29,7 @@ from memstore.place import Place, find_place, registered
 from memstore.store.search import Filters, Hit
 from memstore.store.store import Made, Store
 from memstore.world import World
-from memstore.writing import Done, Writer
+from memstore.writing import Done, Writer, own_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +71,7 @@ class Memstore:
     Raises the kinds of `memstore.errors.Mendable` for what a person can mend.
     """
 
-    def __init__(
-        self, world: World, place: Place, store: Store, shelf: Shelf = SHELF, origin: Origin | None = None
-    ):
+    def __init__(self, world: World, place: Place, store: Store, shelf: Shelf = SHELF, origin: Origin | None = None):
         self.world = world
         self.place = place
         self.store = store
@@ -124,84 +118,46 @@ class Memstore:
         operation: str | None = None,
         reason: str = "",
     ) -> Saved:
-        """Creates a memory, or replaces the one whose token is `expect`; a stale token is merged where that is clean."""
+        """Creates a memory, or replaces the one whose token is `expect`; a stale token is merged if that is clean."""
         self.files.absorb()
         return self._saved(
-            self._writer.write(
-                name, wanted, expect=expect, on_conflict=on_conflict, operation=operation, reason=reason
-            )
+            self._writer.write(name, wanted, expect=expect, on_conflict=on_conflict, operation=operation, reason=reason)
         )
 
     def append(self, name: str, text: str, *, operation: str | None = None, reason: str = "") -> Saved:
         """Adds whole lines at the end of a memory, whatever it holds by now; makes it where there is none."""
         self.files.absorb()
-        if not text.strip():
-            raise InputRefused(
-                "there is no text to append", hint="give it as an argument or on standard input"
-            )
-        if self._writer.look_up(name) is None:
-            file_name(name)
-            return self._saved(
-                self._writer.write(
-                    name, Wanted(body=text), expect=None, on_conflict="merge", kind="append", operation=operation,
-                    reason=reason,
-                )
-            )  # fmt: skip
-        return self._change(
-            name, lambda head: Append(head.id, text.encode("utf-8", "surrogatepass")), "append",
-            operation=operation, reason=reason, asked=text,
-        )  # fmt: skip
+        return self._saved(self._writer.append(name, text, operation=operation, reason=reason))
 
     def set_field(
         self, name: str, field: str, value: str, *, expect: str | None = None, operation: str | None = None
     ) -> Saved:
         """Sets `name`, `description` or `type`; every other byte of the memory stays."""
-        if field not in ("name", "description", "type"):
-            raise InputRefused(
-                f"there is no field {field!r}", hint="the fields are name, description and type"
-            )
+        if field not in FIELDS:
+            raise InputRefused(f"there is no field {field!r}", hint=f"the fields are {', '.join(FIELDS)}")
+        return self._change(
+            name,
+            lambda head: plan_field(head, field, value, expect),
+            "set",
+            operation=operation,
+            asked=(field, value),
+        )
 
-        def step(head: Memory) -> Change | None:
-            _check_token(head, expect)
-            content = set_field(head.state.content, field, value)
-            return None if content == head.state.content else Revise(head.id, head.token, content)
-
-        self.files.absorb()
-        return self._change(name, step, "set", operation=operation, asked=(field, value))
-
-    def rename(
-        self, name: str, new_name: str, *, expect: str | None = None, operation: str | None = None
-    ) -> Saved:
+    def rename(self, name: str, new_name: str, *, expect: str | None = None, operation: str | None = None) -> Saved:
         """Moves a memory to another name; its history and its index line go along."""
-        path = new_name if "/" in new_name else file_name(new_name)
+        path = own_path(new_name)
+        return self._change(
+            name, lambda head: plan_rename(head, path, expect), "rename", operation=operation, asked=new_name
+        )
 
-        def step(head: Memory) -> Change | None:
-            _check_token(head, expect)
-            if head.path == path:
-                return None
-            content = head.state.content
-            if head.name == new_name or head.name != _stem_of(head.path):
-                return Rename(head.id, head.token, path)
-            return Rename(head.id, head.token, path, set_field(content, "name", _stem_of(path)))
-
-        self.files.absorb()
-        return self._change(name, step, "rename", operation=operation, asked=new_name)
-
-    def delete(
-        self, name: str, *, expect: str | None = None, operation: str | None = None, reason: str = ""
-    ) -> Saved:
+    def delete(self, name: str, *, expect: str | None = None, operation: str | None = None, reason: str = "") -> Saved:
         """Retires a memory: its file and its index line go, its versions stay and can be restored."""
-
-        def step(head: Memory) -> Change | None:
-            _check_token(head, expect)
-            return Retire(head.id, head.token)
-
-        self.files.absorb()
-        return self._change(name, step, "delete", operation=operation, reason=reason)
+        return self._change(
+            name, lambda head: plan_retirement(head, expect), "delete", operation=operation, reason=reason
+        )
 
     def pin(self, name: str, pinned: bool = True, *, operation: str | None = None) -> Saved:
         """Pins a memory: it keeps its place in a full index."""
-        self.files.absorb()
         return self._change(
             name,
             lambda head: None if head.state.pinned == pinned else Pin(head.id, pinned),
@@ -213,15 +169,9 @@ class Memstore:
         """Marks a memory as corrected by another; with None the mark goes."""
         self.files.absorb()
         correction = None if by is None else self._writer.find(by).id
-
-        def step(head: Memory) -> Change | None:
-            if correction == head.id:
-                raise InputRefused(
-                    f"{head.path} cannot supersede itself", hint="name the memory that corrects it"
-                )
-            return None if head.state.superseded_by == correction else Supersede(head.id, correction)
-
-        return self._change(name, step, "supersede", operation=operation, asked=by)
+        return self._change(
+            name, lambda head: plan_supersession(head, correction), "supersede", operation=operation, asked=by
+        )
 
     # Reading
 
@@ -230,24 +180,16 @@ class Memstore:
         self.files.freshen()
         return self.store.memories(self.shelf, retired=retired)
 
-    def show(
-        self, name: str, *, version: int | None = None, token: str | None = None
-    ) -> tuple[Memory, Version]:
+    def show(self, name: str, *, version: int | None = None, token: str | None = None) -> tuple[Memory, Version]:
         """A memory and one of its versions, by default the present one. Retired ones are shown too."""
         self.files.freshen()
         head = self._writer.find(name, retired=True)
-        found = self.store.version(
-            head.id, number=version or (0 if token else head.version), token=token or ""
-        )
+        found = self.store.version(head.id, number=version or (0 if token else head.version), token=token or "")
         if found is None:
-            raise NotFound(
-                f"{head.path} has no version {version or token}", hint=f"see `memstore log {head.path}`"
-            )
+            raise NotFound(f"{head.path} has no version {version or token}", hint=f"see `memstore log {head.path}`")
         return head, found
 
-    def search(
-        self, text: str, *, filters: Filters | None = None, limit: int = 20
-    ) -> tuple[Query, list[Hit]]:
+    def search(self, text: str, *, filters: Filters | None = None, limit: int = 20) -> tuple[Query, list[Hit]]:
         """Ranked hits for a person's words in any script, and the query they were read as."""
         self.files.freshen()
         query = parse_query(text)
@@ -257,9 +199,7 @@ class Memstore:
             hits = self.store.search(query, chosen, limit)
         return query, hits
 
-    def log(
-        self, name: str | None = None, *, since: int = 0, limit: int = -1
-    ) -> list[tuple[Operation, Made]]:
+    def log(self, name: str | None = None, *, since: int = 0, limit: int = -1) -> list[tuple[Operation, Made]]:
         """Operations, newest first: of one memory, or of the store."""
         self.files.freshen()
         memory = None if name is None else self._writer.find(name, retired=True).id
@@ -306,14 +246,13 @@ class Memstore:
         """Puts an earlier version back as the newest one; a retired memory comes back as it was."""
 
         def step(head: Memory) -> Change | None:
-            number = version if version is not None else _last_living(self.store.versions(head.id))
+            number = version if version is not None else last_living(self.store.versions(head.id))
             found = self.store.version(head.id, number=number)
             if found is None:
                 raise NotFound(f"{head.path} has no version {number}", hint=f"see `memstore log {head.path}`")
             state = found.state
             return None if state == head.state else Restore(head.id, head.token, state)
 
-        self.files.absorb()
         return self._change(name, step, "restore", retired=True, operation=operation, asked=version)
 
     def operation(self, reference: str) -> Operation:
@@ -361,9 +300,7 @@ class Memstore:
         self.files.absorb()
         found = [record for record in self.store.conflicts() if record.id.startswith(reference)]
         if len(found) != 1 or len(reference) < 4:
-            raise NotFound(
-                f"there is no one open conflict {reference[:80]!r}", hint="see `memstore conflicts`"
-            )
+            raise NotFound(f"there is no one open conflict {reference[:80]!r}", hint="see `memstore conflicts`")
         return self._resolve(found[0], take, text)
 
     # Inside
@@ -393,10 +330,9 @@ class Memstore:
         reason: str = "",
         asked: object = None,
     ) -> Saved:
+        self.files.absorb()
         return self._saved(
-            self._writer.change(
-                name, step, what, retired=retired, operation=operation, reason=reason, asked=asked
-            )
+            self._writer.change(name, step, what, retired=retired, operation=operation, reason=reason, asked=asked)
         )
 
     def _saved(self, done: Done) -> Saved:
@@ -408,25 +344,3 @@ class Memstore:
         now = self.store.memory(made.memory)
         assert now is not None
         return Step(made, None if before is None else before.state, now)
-
-
-def _check_token(head: Memory, expect: str | None) -> None:
-    if expect is not None and expect != head.token:
-        raise Conflict(
-            f"{head.path} has changed: expected version {expect}, the current one is {head.token}",
-            hint=f"read it again (memstore show {head.path}) and repeat with --expect {head.token}",
-        )
-
-
-def _stem_of(path: str) -> str:
-    return path.rsplit("/", 1)[-1].removesuffix(".md")
-
-
-def _last_living(versions: list[Version]) -> int:
-    """The newest version that was live, other than the head where the head is live already."""
-    living = [version.number for version in versions if version.state.live]
-    head = versions[-1]
-    earlier = [number for number in living if number != head.number]
-    if head.state.live and not earlier:
-        return head.number
-    return (living if not head.state.live else earlier)[-1]

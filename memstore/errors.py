@@ -75,9 +75,7 @@ class Conflict(Mendable):
 class StaleVersion(Conflict):
     """The memory moved on since the version that the write names, and the texts do not merge."""
 
-    def __init__(
-        self, name: str, expected: str, current: str, current_text: bytes, given_text: bytes
-    ) -> None:
+    def __init__(self, name: str, expected: str, current: str, current_text: bytes, given_text: bytes) -> None:
         super().__init__(
             f"{name} has changed: the write expects version {expected}, the current one is {current}",
             hint=f"read it again (memstore show {name}) and repeat the write with --expect {current}",
@@ -105,9 +103,7 @@ class NameTaken(Conflict):
     """Another memory has this name already."""
 
     def __init__(self, name: str, holder: str) -> None:
-        super().__init__(
-            f"the name {name} belongs to the memory {holder} already", hint="choose another name"
-        )
+        super().__init__(f"the name {name} belongs to the memory {holder} already", hint="choose another name")
         self.name = name
         self.holder = holder
 
@@ -165,9 +161,7 @@ class NotProjected(PlaceRefused):
     """One file could not be written. The store has the text, and the next sync tries again."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(
-            f"{path} is saved, but not projected: {reason}", hint="mend that, then run `memstore sync`"
-        )
+        super().__init__(f"{path} is saved, but not projected: {reason}", hint="mend that, then run `memstore sync`")
         self.path = path
         self.reason = reason
 

@@ -38,9 +38,7 @@ class Place:
         """Why nothing is projected here; empty where it is."""
         if not self.placement.untrusted:
             return ""
-        values = ", ".join(
-            f"{value.key} = {value.value!r} ({value.source})" for value in self.placement.untrusted
-        )
+        values = ", ".join(f"{value.key} = {value.value!r} ({value.source})" for value in self.placement.untrusted)
         return f"the repository itself sets {values}; nothing is projected until `memstore trust` accepts it"
 
 

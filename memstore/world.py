@@ -46,9 +46,7 @@ class World:
             home=os.path.expanduser("~"),
             clock=lambda: time.time_ns() // 1_000,
             random=os.urandom,
-            terminal=any(
-                stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)
-            ),
+            terminal=any(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)),
         )
 
     def new_id(self) -> str:
@@ -62,12 +60,8 @@ class World:
 
     def provenance(self, root: Root, origin: Origin | None = None) -> Provenance:
         """Who acts here and now, and from where."""
-        session = (
-            self.environment.get("MEMSTORE_SESSION") or self.environment.get("CLAUDE_CODE_SESSION_ID") or None
-        )
-        return Provenance(
-            origin or self.origin(), author(self, root), session, root.worktree, root.branch, root.commit
-        )
+        session = self.environment.get("MEMSTORE_SESSION") or self.environment.get("CLAUDE_CODE_SESSION_ID") or None
+        return Provenance(origin or self.origin(), author(self, root), session, root.worktree, root.branch, root.commit)
 
 
 def author(world: World, root: Root) -> str:

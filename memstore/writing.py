@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memstore.core.changes import Change, ChangeSet
+from memstore.core.changes import Append, Change, ChangeSet
 from memstore.core.model import NEW, Applied, Memory, Provenance, Shelf
 from memstore.core.names import check_path, collision_key, file_name
 from memstore.core.plan import OnConflict, Wanted, plan_write
-from memstore.errors import InputRefused, NameRefused, NameTaken, NotFound, StaleVersion, StoreBusy
+from memstore.errors import (
+    AlreadyExists,
+    InputRefused,
+    NameRefused,
+    NameTaken,
+    NotFound,
+    StaleVersion,
+    StoreBusy,
+)
 from memstore.store.store import Store
 from memstore.world import World
 
@@ -63,9 +71,7 @@ class Writer:
         named = self.store.named(self.shelf, name)
         if len(named) > 1:
             paths = ", ".join(memory.path for memory in named)
-            raise InputRefused(
-                f"the name {name!r} fits several memories: {paths}", hint="give the path of one"
-            )
+            raise InputRefused(f"the name {name!r} fits several memories: {paths}", hint="give the path of one")
         return named[0] if named else retired
 
     def _formerly(self, name: str) -> Memory | None:
@@ -86,7 +92,7 @@ class Writer:
         operation: str | None = None,
         reason: str = "",
     ) -> Done:
-        """Creates, replaces or merges. Raises AlreadyExists, StaleVersion, NameRefused and kin; then nothing is written."""
+        """Creates, replaces or merges. Raises AlreadyExists, StaleVersion, NameRefused; then nothing is written."""
         request = repr((name, wanted, expect, on_conflict))
         done = self._done_before(operation, request, kind)
         if done is not None:
@@ -97,7 +103,7 @@ class Writer:
             named = None
             if head is not None and expect not in (None, NEW, head.token):
                 named = self.store.version(head.id, token=expect or "")
-            path = _own_path(name) if head is None else head.path
+            path = own_path(name) if head is None else head.path
             plan = plan_write(
                 head, named, expect, wanted, path=path, title=_title(name), shelf=self.shelf, new_id=new_id,
                 on_conflict=on_conflict,
@@ -106,14 +112,38 @@ class Writer:
                 assert head is not None
                 return Done("unchanged", head, None)
             try:
-                applied = self.apply(
-                    (plan.change,), kind, operation=operation, reason=reason, request=request
-                )
+                applied = self.apply((plan.change,), kind, operation=operation, reason=reason, request=request)
             except (StaleVersion, NameTaken):
                 continue  # somebody was faster: plan against what stands there now
             what = "created" if head is None else "merged" if plan.merged else "revised"
             return Done(what, self._head(applied), applied)
         raise StoreBusy(f"{name} changed {_ATTEMPTS} times while it was being written", hint="try again")
+
+    def append(self, name: str, text: str, *, operation: str | None, reason: str) -> Done:
+        """Whole lines at the end of whatever stands there; a new memory where nothing does."""
+        if not text.strip():
+            raise InputRefused("there is no text to append", hint="give it as an argument or on standard input")
+        content = text.encode("utf-8", "surrogatepass")
+        while True:
+            try:
+                return self.change(
+                    name,
+                    lambda head: Append(head.id, content),
+                    "append",
+                    operation=operation,
+                    reason=reason,
+                    asked=text,
+                )
+            except NotFound:
+                if self.look_up(name) is not None:
+                    raise
+            try:
+                return self.write(
+                    name, Wanted(body=text), expect=NEW, on_conflict="refuse", kind="append", operation=operation,
+                    reason=reason,
+                )  # fmt: skip
+            except AlreadyExists:
+                continue  # somebody was faster: append to theirs
 
     def change(
         self,
@@ -190,8 +220,8 @@ def _as_path(name: str) -> str:
     return check_path(f"{name}.md")
 
 
-def _own_path(name: str) -> str:
-    """A title's file name; a path with directories is taken as it is."""
+def own_path(name: str) -> str:
+    """The path for a new name: a title's file name; a path with directories is taken as it is."""
     return check_path(name) if "/" in name and name.endswith(".md") else file_name(name)
 
 

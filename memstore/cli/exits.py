@@ -90,9 +90,9 @@ def _told(run: Callable[[], int], as_json: bool) -> int:
             _trace()
         _tell_texts(error, as_json)
         return _tell(error, code_of(error), str(error), error.hint, as_json)
-    except BrokenPipeError:
-        raise
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None:
+            raise  # a stream's: whatever opens a file names it
         _trace()
         message = f"memstore's own fault: {type(error).__name__}: {error}"
         hint = "please report it; MEMSTORE_DEBUG=1 shows where it happened"
@@ -100,9 +100,9 @@ def _told(run: Callable[[], int], as_json: bool) -> int:
 
 
 def _usage_hint(error: click.ClickException) -> str:
-    if not isinstance(error, click.UsageError) or error.ctx is None:
+    if not isinstance(error, click.UsageError):
         return ""
-    return f"see `{error.ctx.command_path} --help`"
+    return f"see `{'memstore' if error.ctx is None else error.ctx.command_path} --help`"
 
 
 def _tell(error: Exception, code: int, message: str, hint: str, as_json: bool) -> int:

@@ -91,18 +91,22 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, wide: str =
         return "\n".join("\t".join(printable(cell) for cell in row) for row in rows)
     from io import StringIO
 
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold" if coloured() else "")
-    for heading in headings:
-        cut = heading == wide
-        grid.add_column(heading, no_wrap=True, overflow="ellipsis", ratio=1 if cut else None)
-    for row in rows:
-        grid.add_row(*(Text(printable(cell)) for cell in row))
-    target = StringIO()
+    cells = [[printable(cell) for cell in row] for row in rows]
     size = _columns()
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold" if coloured() else "")
+    widths = [max(map(cell_len, column)) for column in zip(headings, *cells, strict=True)]
+    rest = size - sum(width + 2 for heading, width in zip(headings, widths, strict=True) if heading != wide)
+    for heading in headings:
+        most = max(16, rest - 2) if heading == wide else None
+        grid.add_column(heading, no_wrap=True, overflow="ellipsis", max_width=most)
+    for row in cells:
+        grid.add_row(*map(Text, row))
+    target = StringIO()
     console = Console(
         file=target,
         force_terminal=coloured(),

@@ -26,9 +26,7 @@ def unified(before: bytes, after: bytes, before_label: str, after_label: str, co
     """A unified diff, without line ends; empty where both texts have the same lines."""
     from difflib import unified_diff
 
-    return list(
-        unified_diff(lines_of(before), lines_of(after), before_label, after_label, n=context, lineterm="")
-    )
+    return list(unified_diff(lines_of(before), lines_of(after), before_label, after_label, n=context, lineterm=""))
 
 
 def blame(versions: Sequence[Version]) -> list[BlamedLine]:

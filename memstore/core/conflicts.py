@@ -22,9 +22,7 @@ def resolution(
     Raises InputRefused for another choice, NotFound where what it was about is gone.
     """
     if take not in CHOICES or (take == "text") != (text is not None):
-        raise InputRefused(
-            f"a conflict is not settled by {take!r}", hint="take ours, theirs, both, or your own text"
-        )
+        raise InputRefused(f"a conflict is not settled by {take!r}", hint="take ours, theirs, both, or your own text")
     if take == "ours":
         return (), ()
     if record.kind == "line":
@@ -32,9 +30,7 @@ def resolution(
     if head is None:
         raise NotFound(f"the memory of this conflict, {record.path}, is gone", hint="take ours to close it")
     content = _chosen(record, head, take, text)
-    return (
-        () if content == head.state.content and head.state.live else (Revise(head.id, head.token, content),)
-    ), ()
+    return (() if content == head.state.content and head.state.live else (Revise(head.id, head.token, content),)), ()
 
 
 def _chosen(record: ConflictRecord, head: Memory, take: str, text: str | None) -> bytes:
@@ -58,17 +54,13 @@ def joined(ours: bytes, theirs: bytes) -> bytes:
     return ours + joint + added
 
 
-def _line(
-    record: ConflictRecord, take: str, text: str | None, rows: Sequence[Line]
-) -> tuple[LineChange, ...]:
+def _line(record: ConflictRecord, take: str, text: str | None, rows: Sequence[Line]) -> tuple[LineChange, ...]:
     current = (record.base or b"").decode("utf-8")
     row = next((row for row in rows if row.text == current and row.memory == record.memory), None)
     row = row or next((row for row in rows if row.memory == record.memory and row.memory is not None), None)
     if row is None:
         raise NotFound("the index line of this conflict is gone", hint="take ours to close it")
     if take == "both":
-        raise InputRefused(
-            "an index line cannot be both", hint="take ours or theirs, or give a line of your own"
-        )
+        raise InputRefused("an index line cannot be both", hint="take ours or theirs, or give a line of your own")
     chosen = record.theirs.decode("utf-8") if text is None else text.split("\n", 1)[0]
     return (SetIndexLine(row.id, row.version, row.kind, chosen, row.memory, row.rank, "hand", True),)

@@ -17,9 +17,7 @@ _MOST_HITS = 100  # of one line, to choose the stretch of it from
 
 # What may be folded into one with the character before it: accents, Hangul vowels and finals, Kana voicing.
 _CLUSTER = re.compile("[\\s\\S][\u0300-\u036f\u0591-\u05bd\u064b-\u0655\u1160-\u11ff\u3099\u309a\ufe0f]*")
-_UNSHOWABLE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
-)
+_UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _ENDINGS = re.compile("(?:ations?|ings?|ions?|edly|ed|ies|es|ly|s|e|y)$")
 
 
@@ -100,9 +98,7 @@ def _pieces(text: str) -> Iterator[str]:
             yield from (line[start : start + _PIECE] for start in range(0, len(line), _PIECE - 100))
 
 
-def _best_line(
-    text: str, needles: tuple[re.Pattern[str], dict[str, _Needle]] | None
-) -> tuple[str, list[_Hit]]:
+def _best_line(text: str, needles: tuple[re.Pattern[str], dict[str, _Needle]] | None) -> tuple[str, list[_Hit]]:
     """The line that shows most words, and its hits. The first of equals."""
     if needles is None:
         return "", []
@@ -117,9 +113,7 @@ def _best_line(
                 break
     if not best.isascii():
         folded, origins = _fold_with_origins(best)
-        best_hits = [
-            hit._replace(start=origins[hit.start], end=origins[hit.end]) for hit in _find(folded, *needles)
-        ]
+        best_hits = [hit._replace(start=origins[hit.start], end=origins[hit.end]) for hit in _find(folded, *needles)]
     return best, best_hits
 
 

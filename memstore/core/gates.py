@@ -117,9 +117,7 @@ def _by(texts: Mapping[str, bytes], key: Callable[[bytes], bytes | str]) -> dict
 
 def _pairs(old: dict[bytes | str, list[str]], new: dict[bytes | str, list[str]]) -> dict[str, str]:
     """What is the only one of its kind on either side."""
-    return {
-        names[0]: new[key][0] for key, names in old.items() if len(names) == 1 and len(new.get(key, ())) == 1
-    }
+    return {names[0]: new[key][0] for key, names in old.items() if len(names) == 1 and len(new.get(key, ())) == 1}
 
 
 def _field_name(text: bytes) -> str:

@@ -168,9 +168,7 @@ def merge(
     return replace(edit, changes=(*edit.changes, *final_newline(before, end, theirs)))
 
 
-def _is_no_edit(
-    base: Side, theirs: Side, rows: Sequence[Line], topics: Mapping[str, int | None] | None
-) -> bool:
+def _is_no_edit(base: Side, theirs: Side, rows: Sequence[Line], topics: Mapping[str, int | None] | None) -> bool:
     """Rule 3."""
     had = [piece for piece in base.pieces if not piece.blank]
     if all(piece.blank for piece in theirs.pieces):

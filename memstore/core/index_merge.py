@@ -133,20 +133,14 @@ class Merge:
                 slots.append(_Slot(piece, None, False))
         return slots
 
-    def _twins(
-        self, base_keys: Sequence[Hashable], present: Collection[int | None]
-    ) -> dict[Hashable, list[int]]:
+    def _twins(self, base_keys: Sequence[Hashable], present: Collection[int | None]) -> dict[Hashable, list[int]]:
         """Lines of the base that the edit has no longer and the store still has.
 
         Of two equal lines each side may have taken out another one. Both wanted one left, so theirs is ours.
         """
         spare: dict[Hashable, list[int]] = {}
         for place, key in enumerate(base_keys):
-            if (
-                place not in present
-                and not self.base.pieces[place].blank
-                and self.row_of_base[place] is not None
-            ):
+            if place not in present and not self.base.pieces[place].blank and self.row_of_base[place] is not None:
                 spare.setdefault(key, []).append(place)
         return spare
 
@@ -159,8 +153,7 @@ class Merge:
         """
         seen = {row for row in self.row_of_base if row is not None}
         right: list[Hashable] = [
-            ("same", at) if at in seen else (self._row_key(at), self.ours[at].in_code)
-            for at in range(len(self.rows))
+            ("same", at) if at in seen else (self._row_key(at), self.ours[at].in_code) for at in range(len(self.rows))
         ]
         left: list[Hashable] = []
         for at, place in enumerate(in_base):
@@ -224,9 +217,7 @@ class Merge:
         if theirs.hook != ours.hook:
             self._conflict(row, "hook", "", ours.hook, theirs)
 
-    def _conflict(
-        self, row: Line, name: Literal["title", "hook"], base: str, current: str, theirs: Piece
-    ) -> None:
+    def _conflict(self, row: Line, name: Literal["title", "hook"], base: str, current: str, theirs: Piece) -> None:
         other = theirs.title if name == "title" else theirs.hook
         self.conflicts.append(LineConflict(row.id, name, base, current, other, theirs.text))
 
@@ -315,9 +306,7 @@ def _pick(base: str, ours: str, theirs: str) -> str:
     return ours if theirs == base else theirs
 
 
-def _runs(
-    final: Sequence[_Slot], still: Collection[int]
-) -> Iterator[tuple[int | None, list[_Slot], int | None]]:
+def _runs(final: Sequence[_Slot], still: Collection[int]) -> Iterator[tuple[int | None, list[_Slot], int | None]]:
     """Stretches without a rank of their own, with the rows around them."""
     before: int | None = None
     run: list[_Slot] = []

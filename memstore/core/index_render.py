@@ -141,9 +141,7 @@ def release(rows: Sequence[Line], memory: str) -> list[RetireLine]:
     return [RetireLine(row.id) for row in rows if row.memory == memory]
 
 
-def _choice(
-    ordered: Sequence[Line], entries: Mapping[str, Entry], limits: Limits, hidden: Sequence[bool]
-) -> Rendering:
+def _choice(ordered: Sequence[Line], entries: Mapping[str, Entry], limits: Limits, hidden: Sequence[bool]) -> Rendering:
     longest = units(more_line(len(ordered), len(ordered))) + 1
     lines, room = limits.lines - 1, limits.units - longest
     # One below, for our own line and because the client nags at the limit, not past it.

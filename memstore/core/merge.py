@@ -291,9 +291,7 @@ def _same(key: str, one: Fields, other: Fields) -> bool:
     mine, theirs = one.get(key), other.get(key)
     if mine == theirs:
         return True
-    return key == "name" and same_name(
-        *(value if isinstance(value, str) else None for value in (mine, theirs))
-    )
+    return key == "name" and same_name(*(value if isinstance(value, str) else None for value in (mine, theirs)))
 
 
 def _in_line_ends_of(model: bytes, text: bytes) -> bytes:

@@ -103,9 +103,7 @@ def check_path(path: str) -> str:
         raise NameRefused(path, "a memory's file ends in .md", hint=f"write {path[:80]}.md")
     if collision_key(components[-1]) == "memory.md":
         raise NameRefused(path, "MEMORY.md is the index of the folder, in upper or lower case")
-    if len(path.encode()) > _LONGEST_PATH or any(
-        len(part.encode()) > _LONGEST_COMPONENT for part in components
-    ):
+    if len(path.encode()) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_COMPONENT for part in components):
         raise NameRefused(path, "it is too long for a file system", hint="shorten it")
     return path
 
@@ -135,9 +133,7 @@ def _refuse_walking(name: str, separator: str = "") -> None:
     `separator`: what may stand between components, if anything.
     """
     if any("\ud800" <= character <= "\udfff" for character in name):
-        raise NameRefused(
-            name, "it is not valid text (a lone half of a character)", hint="rename it in UTF-8"
-        )
+        raise NameRefused(name, "it is not valid text (a lone half of a character)", hint="rename it in UTF-8")
     if not name.strip():
         raise NameRefused(name, "it is blank")
     compatible = normalize("NFKC", name)
@@ -146,9 +142,7 @@ def _refuse_walking(name: str, separator: str = "") -> None:
         if "\0" in view:
             raise NameRefused(name, "it holds a NUL character")
         if view.startswith(("/", "~/")) or view == "~" or _DRIVE.match(view):
-            raise NameRefused(
-                name, "it names a place outside of the memory folder", hint="give a name, not a path"
-            )
+            raise NameRefused(name, "it names a place outside of the memory folder", hint="give a name, not a path")
         if "\\" in view or view.count("/") != (name.count("/") if separator else 0):
             raise NameRefused(name, "it holds a path separator", hint="give a name without / and \\")
         for component in view.split("/"):

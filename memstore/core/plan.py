@@ -8,15 +8,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from memstore.core.changes import Change, Create, Revise
+from memstore.core.changes import Change, Create, Rename, Retire, Revise, Supersede
 from memstore.core.frontmatter import compose, read, set_field, with_body
 from memstore.core.merge import merge_texts
 from memstore.core.model import NEW, Memory, Shelf, Version
+from memstore.core.names import stem
 from memstore.core.taxonomy import DEFAULT_TYPE
-from memstore.errors import AlreadyExists, NotFound, StaleVersion
+from memstore.errors import AlreadyExists, Conflict, InputRefused, NotFound, StaleVersion
 
 OnConflict = Literal["merge", "refuse"]
 
@@ -89,9 +91,7 @@ def plan_write(
     """
     if head is None:
         if expect not in (None, NEW):
-            raise NotFound(
-                f"there is no memory {path}, so no version {expect} of it", hint="see `memstore list`"
-            )
+            raise NotFound(f"there is no memory {path}, so no version {expect} of it", hint="see `memstore list`")
         return Plan(Create(new_id, shelf, path, new_text(title, wanted)))
     if not head.state.live:
         return _plan_revival(head, expect, wanted, title)
@@ -120,3 +120,50 @@ def _plan_revival(head: Memory, expect: str | None, wanted: Wanted, title: str) 
     if expect == head.token:
         return Plan(Revise(head.id, head.token, content))
     raise StaleVersion(head.path, str(expect), head.token, head.state.content, content)
+
+
+def check_token(head: Memory, expect: str | None) -> None:
+    """Raises Conflict where a step names another version than the present one."""
+    if expect is not None and expect != head.token:
+        raise Conflict(
+            f"{head.path} has changed: expected version {expect}, the current one is {head.token}",
+            hint=f"read it again (memstore show {head.path}) and repeat with --expect {head.token}",
+        )
+
+
+def plan_field(head: Memory, field: str, value: str, expect: str | None) -> Change | None:
+    """One field set, every other byte kept; None where it says so already."""
+    check_token(head, expect)
+    content = set_field(head.state.content, field, value)
+    return None if content == head.state.content else Revise(head.id, head.token, content)
+
+
+def plan_rename(head: Memory, path: str, expect: str | None) -> Change | None:
+    """Another path. A name that was the file's own goes along; one that says something else stays."""
+    check_token(head, expect)
+    if head.path == path:
+        return None
+    if head.name != stem(head.path) or read(head.state.content).name is None:
+        return Rename(head.id, head.token, path)
+    return Rename(head.id, head.token, path, set_field(head.state.content, "name", stem(path)))
+
+
+def plan_retirement(head: Memory, expect: str | None) -> Change:
+    """Out of use; its versions stay."""
+    check_token(head, expect)
+    return Retire(head.id, head.token)
+
+
+def plan_supersession(head: Memory, correction: str | None) -> Change | None:
+    """The mark that another memory (an id) corrects this one, or none."""
+    if correction == head.id:
+        raise InputRefused(f"{head.path} cannot supersede itself", hint="name the memory that corrects it")
+    return None if head.state.superseded_by == correction else Supersede(head.id, correction)
+
+
+def last_living(versions: Sequence[Version]) -> int:
+    """The number of the version to restore where none is named: the last one that was live, and is not the head."""
+    head = versions[-1]
+    living = [version.number for version in versions if version.state.live]
+    earlier = [number for number in living if number != head.number]
+    return (earlier or living)[-1]

@@ -61,9 +61,7 @@ _CHUNK = (
 )
 # First character of a spaceless range, first one after it, and so on.
 _SPACELESS_BOUNDS = sorted(
-    bound
-    for first, last in re.findall("(.)(?:-(.))?", _SPACELESS)
-    for bound in (first, chr(ord(last or first) + 1))
+    bound for first, last in re.findall("(.)(?:-(.))?", _SPACELESS) for bound in (first, chr(ord(last or first) + 1))
 )
 
 _INVISIBLE = re.compile(

@@ -23,13 +23,10 @@ TEXT_KEYS = TYPE_KEYS | {"name", "description"}
 
 _TOP = {key: key for key in ("name", "description", "type", "created", "modified")}
 _NESTED = {
-    f"  {key}": f"metadata.{key}"
-    for key in ("node_type", "type", "originSessionId", "modified", "created", "pinned")
+    f"  {key}": f"metadata.{key}" for key in ("node_type", "type", "originSessionId", "modified", "created", "pinned")
 }
 
-_KEY = re.compile(
-    r"""([ \t]*)(?:"([^"\\]{1,64})"|'([^']{1,64})'|(\w(?:[\w./ -]{0,62}[\w./-])?))[ \t]*:(?:[ \t]+|$)"""
-)
+_KEY = re.compile(r"""([ \t]*)(?:"([^"\\]{1,64})"|'([^']{1,64})'|(\w(?:[\w./ -]{0,62}[\w./-])?))[ \t]*:(?:[ \t]+|$)""")
 _COMMENT = re.compile(r"[ \t]#")
 _DASH = re.compile(r"[ \t]*-(?:[ \t]+|$)")
 _ANCHORED = re.compile(r"[&*][\w-]+(?:[ \t]+[\[{].*)?$")
@@ -322,9 +319,7 @@ class _Reader:
             line = self.lines[i]
             if not line.strip(" \t"):
                 continue
-            if _indent(line) <= indent or (
-                dashes_only and _indent(line) == indent + 1 and not _DASH.match(line)
-            ):
+            if _indent(line) <= indent or (dashes_only and _indent(line) == indent + 1 and not _DASH.match(line)):
                 break
             end = i + 1
         return end

@@ -110,9 +110,7 @@ class Absorber:
             "live" if head.state.live else "retired",
             head.state.content,
             head.version,
-            lambda text: reader.had_text(
-                self._connection, head.id, text, head.version + (0 if head.state.live else 1)
-            ),
+            lambda text: reader.had_text(self._connection, head.id, text, head.version + (0 if head.state.live else 1)),
         )
 
     def decide(self, name: str, seen: Seen, *, base: ShownRow | None = None) -> None:
@@ -196,9 +194,7 @@ class Absorber:
             case d.Project(over=over, rule=rule):
                 plan.project[name] = over
                 if rule == 30:
-                    plan.noted.append(
-                        Noted(name, "put back", rule, "its file was deleted, but the memory had changed")
-                    )
+                    plan.noted.append(Noted(name, "put back", rule, "its file was deleted, but the memory had changed"))
             case d.MoveAside(over=over):
                 plan.remove[name] = over
             case d.Forget():

@@ -56,9 +56,7 @@ def absorb_index(
     edit = merge(base, rows, text, resolve, gone=plan.gone, topics=None if row is None else topics)
     if edit.restores:
         if content.strip():
-            plan.shown.append(
-                Aside(INDEX_NAME, content, "a list that was made up while the index was missing")
-            )
+            plan.shown.append(Aside(INDEX_NAME, content, "a list that was made up while the index was missing"))
         plan.project[INDEX_NAME] = content
         plan.noted.append(Noted(INDEX_NAME, "put back", 3, "the file held no edit"))
         return
@@ -67,14 +65,10 @@ def absorb_index(
     if edit.changes or edit.conflicts:
         plan.noted.append(Noted(INDEX_NAME, "conflict" if edit.conflicts else "revised", 5, _told(edit)))
     if edit.kept:
-        plan.notices.append(
-            f"{INDEX_NAME}: {len(edit.kept)} lines stay, for they changed since the edit began"
-        )
+        plan.notices.append(f"{INDEX_NAME}: {len(edit.kept)} lines stay, for they changed since the edit began")
 
 
-def translated(
-    changes: Iterable[IndexChange], rows: list[Line], new_id: Callable[[], str]
-) -> list[LineChange]:
+def translated(changes: Iterable[IndexChange], rows: list[Line], new_id: Callable[[], str]) -> list[LineChange]:
     """Changes of the index as steps of a change set: one for each line, naming the version of it that was seen."""
     known = {row.id: row for row in rows}
     set_to: dict[str, SetIndexLine] = {}

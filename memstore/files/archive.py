@@ -102,9 +102,7 @@ def import_directory(
     row = None if dry_run else store.add_folder(source.path)
     for _ in range(_ATTEMPTS):
         with store.view() as connection:
-            known = (
-                row or shown.folder_row(connection, source.path) or FolderRow(0, source.path, None, 0, None)
-            )
+            known = row or shown.folder_row(connection, source.path) or FolderRow(0, source.path, None, 0, None)
             taken = _Import(connection, known, source, world)
             taken.plan_all()
         plan = taken.plan
@@ -139,9 +137,7 @@ class _Import:
         self._row = row
         self._source = source
         self._world = world
-        self._absorber = Absorber(
-            connection, row.pk, world.new_id, world.clock(), first=False, listing_wait=None
-        )
+        self._absorber = Absorber(connection, row.pk, world.new_id, world.clock(), first=False, listing_wait=None)
         self.plan: Plan = self._absorber.plan
         self._unchanged: list[str] = []
         self._duplicates: list[tuple[str, str]] = []
@@ -150,9 +146,7 @@ class _Import:
         self._lines = 0
 
     def plan_all(self) -> None:
-        for name, content in sorted(
-            self._source.files.items(), key=lambda item: (item[0].count("/"), item[0])
-        ):
+        for name, content in sorted(self._source.files.items(), key=lambda item: (item[0].count("/"), item[0])):
             if name != INDEX_NAME:
                 self._plan_file(name, content)
         if INDEX_NAME in self._source.files:
@@ -174,8 +168,7 @@ class _Import:
                 self.plan.shown.append(ShownRow(name, head.id, head.version, content))
             return
         if head is not None and (
-            self._absorber.stored_value(head).had(calm(content))
-            or (row is not None and row.content == content)
+            self._absorber.stored_value(head).had(calm(content)) or (row is not None and row.content == content)
         ):
             self._older.append(name)
             return
@@ -187,9 +180,7 @@ class _Import:
 
     def _twin(self, content: bytes) -> str | None:
         found = [
-            memory
-            for memory in reader.with_text(self._connection, calm(content))
-            if memory.state.content == content
+            memory for memory in reader.with_text(self._connection, calm(content)) if memory.state.content == content
         ]
         return found[0].path if found else None
 
@@ -252,15 +243,6 @@ def export_directory(
         return _export(store, folder, wanted, dry_run, progress)
 
 
-def _give_back(
-    folder: Folder, put: tuple[str, bytes, bytes | None], content: bytes | None, kept: str
-) -> None:
-    """Somebody saved the file between the look and the exchange: their text goes back."""
-    if content is not None:
-        folder.put(put[0], content, expect=put[1])
-        folder.discard(kept, content)
-
-
 def _export(
     store: Store, folder: Folder, wanted: dict[str, bytes], dry_run: bool, progress: Progress | None
 ) -> ExportReport:
@@ -279,9 +261,7 @@ def _export(
         elif store.knows(found.content):
             puts.append((name, wanted[name], found.content))
         else:
-            kept.append(
-                (name, "it holds text that the store does not know; import it first, or move it away")
-            )
+            kept.append((name, "it holds text that the store does not know; import it first, or move it away"))
     for done, put in enumerate(puts):
         if progress is not None:
             progress(done, len(puts), put[0])
@@ -292,7 +272,7 @@ def _export(
                 kept.append((put[0], error.reason))
                 continue
             if result.kept is not None:
-                _give_back(folder, put, result.came_out, result.kept)
+                folder.put_back_over(put[0], result.kept, put[1])
                 kept.append((put[0], "it changed just now"))
                 continue
         written.append(put[0])

@@ -40,9 +40,7 @@ class Committer:
                 plan = plan_intake(connection, row, intake, absorber, self._world.new_id)
                 due = shown.due_now(connection, self._world.clock())
             try:
-                seq = self._commit(
-                    row, plan, due=due, reason="taken over" if first else "edited in the folder"
-                )
+                seq = self._commit(row, plan, due=due, reason="taken over" if first else "edited in the folder")
             except (StaleVersion, NameTaken):
                 continue
             found.seq = seq if seq is not None else found.seq

@@ -153,9 +153,7 @@ def omitted_paths(rendering: Rendering, entries: Mapping[str, Entry], rows: list
     """The paths of the memories whose line found no room in the index."""
     memory_of = {row.id: row.memory for row in rows}
     ids = (memory_of.get(row) for row in rendering.omitted)
-    return tuple(
-        dict.fromkeys(entries[memory].path for memory in ids if memory is not None and memory in entries)
-    )
+    return tuple(dict.fromkeys(entries[memory].path for memory in ids if memory is not None and memory in entries))
 
 
 def _same_lines(one: bytes, other: bytes) -> bool:

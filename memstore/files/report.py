@@ -53,9 +53,7 @@ class SyncReport:
     @property
     def quiet(self) -> bool:
         """Whether nothing happened that a person needs to hear of."""
-        return not (
-            self.absorbed or self.projected or self.removed or self.pending or self.waiting or self.notices
-        )
+        return not (self.absorbed or self.projected or self.removed or self.pending or self.waiting or self.notices)
 
 
 @dataclass(slots=True)

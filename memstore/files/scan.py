@@ -101,9 +101,7 @@ def _list(handle: int, prefix: str, depth: int, found: _Found) -> None:
                         continue
                     size = status.st_size
                     if status.st_mode & 0o170000 == 0o100000 and status.st_nlink == 1 and size <= largest:
-                        files[prefix + name] = (
-                            f"{size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
-                        )
+                        files[prefix + name] = f"{size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
                     else:
                         _strange(entry, status, prefix, found)
                 elif entry.is_dir(follow_symlinks=False):

@@ -81,13 +81,13 @@ class Sync:
             known = None if row is None else {
                 name: shown_row.stamp for name in names if (shown_row := shown.shown_row(connection, row.pk, name))
             }  # fmt: skip
-        if row is not None and known is not None and row.stamp == self._stamp_of(""):
-            if all(self._stamp_of(name) == stamp for name, stamp in known.items()):
-                return False
-        elif row is None and not os.path.isdir(self._path):
-            return False
-        self.absorb()
-        return True
+        if row is None or known is None:
+            news = os.path.isdir(self._path)
+        else:
+            news = row.stamp != self._stamp_of("") or any(self._stamp_of(name) != known[name] for name in known)
+        if news:
+            self.absorb()
+        return news
 
     def preview(self) -> SyncReport:
         """What `run` would take in and put, as far as one look tells. Writes nothing."""
@@ -101,9 +101,7 @@ class Sync:
     def _stamp_of(self, name: str) -> str | None:
         assert self._path is not None
         try:
-            return stamp_of(
-                os.stat(os.path.join(self._path, name) if name else self._path, follow_symlinks=not name)
-            )
+            return stamp_of(os.stat(os.path.join(self._path, name) if name else self._path, follow_symlinks=not name))
         except OSError:
             return None
 
@@ -184,9 +182,7 @@ class Sync:
             make_claim(folder, self._store.id, self._root)
         return self._store.add_folder(folder.path)
 
-    def _may_decide(
-        self, folder: Folder, row: FolderRow, intake: Intake, claim: str, found: Findings
-    ) -> bool:
+    def _may_decide(self, folder: Folder, row: FolderRow, intake: Intake, claim: str, found: Findings) -> bool:
         with self._store.view() as connection:
             absorber = self._committer.absorber(connection, row, first=False)
             verdict = gate(connection, row, intake, claim, self._world.clock(), absorber)
@@ -272,9 +268,7 @@ class Sync:
                 break
             outcome = carry_out(folder, work, found)
             complete = complete and not outcome.failed
-            self._store.show(
-                row.pk, outcome.shown, shows=upto if complete and not outcome.surprises else None
-            )
+            self._store.show(row.pk, outcome.shown, shows=upto if complete and not outcome.surprises else None)
             for surprise in outcome.surprises:
                 self._committer.take_in(row, surprise, found)
                 folder.discard(surprise.kept, surprise.content)

@@ -108,13 +108,9 @@ class Link:
         try:
             found = os.stat(self.path)
         except OSError as error:
-            raise StoreUnavailable(
-                f"the store {self.path} is gone: {error.strerror}", hint="open it again"
-            ) from error
+            raise StoreUnavailable(f"the store {self.path} is gone: {error.strerror}", hint="open it again") from error
         if (found.st_dev, found.st_ino) != self._file:
-            raise StoreUnavailable(
-                f"the store {self.path} was replaced while it was open", hint="open it again"
-            )
+            raise StoreUnavailable(f"the store {self.path} was replaced while it was open", hint="open it again")
 
 
 _READ_ONLY_HINT = "check the permissions of the store's folder, or move it with MEMSTORE_HOME"
@@ -133,9 +129,7 @@ def many(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> l
 def check_engine() -> None:
     """Raises EngineTooOld where the SQLite library has the WAL-reset bug or the platform is not supported."""
     if sys.platform == "win32":
-        raise EngineTooOld(
-            "memstore is not tested on Windows", hint="use it inside WSL, on a Linux file system"
-        )
+        raise EngineTooOld("memstore is not tested on Windows", hint="use it inside WSL, on a Linux file system")
     found = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
     if found < OLDEST_ENGINE:
         raise EngineTooOld(
@@ -146,14 +140,14 @@ def check_engine() -> None:
 
 def create_file(path: str) -> None:
     """An empty database file, readable by its owner alone, unless there is one."""
+    if os.path.lexists(path):
+        return
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except FileExistsError:
         return
     except OSError as error:
-        raise StoreUnavailable(
-            f"the store {path} cannot be made: {error.strerror}", hint=_READ_ONLY_HINT
-        ) from error
+        raise StoreUnavailable(f"the store {path} cannot be made: {error.strerror}", hint=_READ_ONLY_HINT) from error
     os.close(descriptor)
 
 
@@ -164,18 +158,14 @@ def open_link(path: str, *, writable: bool = True) -> Link:
     """
     check_engine()
     _check_file(path)
-    flags = apsw.SQLITE_OPEN_NOFOLLOW | (
-        apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY
-    )
+    flags = apsw.SQLITE_OPEN_NOFOLLOW | (apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY)
     try:
         connection = apsw.Connection(path, flags=flags)
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
         connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
         connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-        connection.execute(
-            "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA synchronous = FULL"
-        )
+        connection.execute("PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA synchronous = FULL")
         if sys.platform == "darwin":
             connection.execute("PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON")
     except apsw.Error as error:
@@ -188,13 +178,9 @@ def _check_file(path: str) -> None:
     try:
         found = os.lstat(path)
     except OSError as error:
-        raise StoreUnavailable(
-            f"the store {path} cannot be opened: {error.strerror}", hint=_READ_ONLY_HINT
-        ) from error
+        raise StoreUnavailable(f"the store {path} cannot be opened: {error.strerror}", hint=_READ_ONLY_HINT) from error
     if not stat.S_ISREG(found.st_mode):
-        raise StoreDamaged(
-            f"{path} is not a regular file; nothing was changed", hint="move it out of the way"
-        )
+        raise StoreDamaged(f"{path} is not a regular file; nothing was changed", hint="move it out of the way")
     if found.st_uid != os.geteuid() and os.geteuid() != 0:
         raise StoreUnavailable(
             f"the store {path} belongs to another user", hint="set MEMSTORE_HOME to a folder of yours"
@@ -217,7 +203,5 @@ def translated(error: apsw.Error, path: str) -> MemstoreError:
             hint="copy the store's folder before anything else; the memory files are untouched and can be imported",
         )
     if isinstance(error, (apsw.IOError, apsw.CantOpenError)):
-        return StoreUnavailable(
-            f"the store {path} cannot be read or written now ({error})", hint=_READ_ONLY_HINT
-        )
+        return StoreUnavailable(f"the store {path} cannot be read or written now ({error})", hint=_READ_ONLY_HINT)
     return Defect(f"SQLite refused a statement: {error}")

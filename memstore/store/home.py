@@ -193,9 +193,7 @@ class Home:
                 hint="set MEMSTORE_HOME to a directory of yours",
             )
         if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise PlaceRefused(
-                f"others can write in the home {self.path}", hint=f"run: chmod 700 {self.path}"
-            )
+            raise PlaceRefused(f"others can write in the home {self.path}", hint=f"run: chmod 700 {self.path}")
 
     def _directory(self, name: str) -> str:
         """A directory inside the home, made with its parents if it is not there."""
@@ -226,8 +224,7 @@ class Home:
             if entry is not None:
                 return entry.store
         elif is_uuid(target) and (
-            os.path.isdir(self.store_directory(target))
-            or any(entry.store == target for entry in self.entries())
+            os.path.isdir(self.store_directory(target)) or any(entry.store == target for entry in self.entries())
         ):
             return target
         raise NotFound(f"no store is known for {target}", hint="`memstore where` lists the stores")

@@ -84,9 +84,7 @@ def _set(connection: apsw.Connection, seq: int, row: Row, change: SetIndexLine) 
     if change.memory is not None:
         found = one(connection, "SELECT pk FROM memory WHERE id = ?", (change.memory,))
     memory = None if found is None else found[0]
-    _rewrite(
-        connection, seq, row, change.kind, change.text, memory, change.rank, change.hook_by, int(change.live)
-    )
+    _rewrite(connection, seq, row, change.kind, change.text, memory, change.rank, change.hook_by, int(change.live))
     if memory is not None and change.live:
         connection.execute("UPDATE memory SET listing = 'listed', due_at = NULL WHERE pk = ?", (memory,))
 
@@ -131,9 +129,7 @@ def _next_rank(connection: apsw.Connection, shelf: Shelf) -> str:
     return ranks_after(None if row is None else row[0], 1)[0]
 
 
-def follow(
-    connection: apsw.Connection, seq: int, operation: str, touched: set[int], *, now: int, real: bool
-) -> None:
+def follow(connection: apsw.Connection, seq: int, operation: str, touched: set[int], *, now: int, real: bool) -> None:
     """Keeps the index true after memories were written, in the same transaction.
 
     A retired memory's lines go with it and come back with it; a renamed one's lines point to the new place; what we
@@ -142,9 +138,7 @@ def follow(
     """
     for pk in sorted(touched):
         lines = many(connection, f"SELECT {_STATE} FROM line l WHERE l.memory = ? AND l.live = 1", (pk,))
-        memory = one(
-            connection, "SELECT id, path, state, version, scope, layer FROM memory WHERE pk = ?", (pk,)
-        )
+        memory = one(connection, "SELECT id, path, state, version, scope, layer FROM memory WHERE pk = ?", (pk,))
         assert memory is not None
         if memory[2] == "retired":
             for row in lines:
@@ -229,9 +223,7 @@ def _give_due(connection: apsw.Connection, seq: int, operation: str, now: int, r
         listed = {line.memory for line in added}
         for entry in waiting:
             if entry.id not in listed:
-                connection.execute(
-                    "UPDATE memory SET listing = 'listed', due_at = NULL WHERE id = ?", (entry.id,)
-                )
+                connection.execute("UPDATE memory SET listing = 'listed', due_at = NULL WHERE id = ?", (entry.id,))
 
 
 def _outline(connection: apsw.Connection, shelf: Shelf) -> list[Line]:

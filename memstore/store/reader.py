@@ -74,9 +74,7 @@ def memory_from_row(row: Row) -> Memory:
 
 def version_from_row(row: Row) -> Version:
     """A version from VERSION_COLUMNS."""
-    state = State(
-        Shelf(row[5], row[6]), row[7], text_content(row[8]), row[9] == "live", bool(row[10]), row[11]
-    )
+    state = State(Shelf(row[5], row[6]), row[7], text_content(row[8]), row[9] == "live", bool(row[10]), row[11])
     return Version(
         row[0], row[1], row[2], row[3], row[4], state, row[12], row[13], row[14], row[15], row[16], row[17], row[18]
     )  # fmt: skip
@@ -159,9 +157,7 @@ def versions(connection: apsw.Connection, memory: str) -> list[Version]:
     return [version_from_row(row) for row in rows]
 
 
-def version_by(
-    connection: apsw.Connection, memory: str, *, number: int = 0, token: str = ""
-) -> Version | None:
+def version_by(connection: apsw.Connection, memory: str, *, number: int = 0, token: str = "") -> Version | None:
     """One version, by its number or its token."""
     row = one(
         connection,
@@ -208,9 +204,7 @@ def operations(
         else ""
     )
     values: tuple[Any, ...] = (since, limit) if memory is None else (since, memory, limit)
-    rows = many(
-        connection, f"{_OPERATION_COLUMNS} WHERE o.at >= ?{of_memory} ORDER BY o.seq DESC LIMIT ?", values
-    )
+    rows = many(connection, f"{_OPERATION_COLUMNS} WHERE o.at >= ?{of_memory} ORDER BY o.seq DESC LIMIT ?", values)
     for row in rows:
         made = many(
             connection,
@@ -233,7 +227,7 @@ def conflicts(connection: apsw.Connection, *, everything: bool = False) -> list[
             None if row[4] is None else text_content(row[4]),
             text_content(row[5]),
             *row[6:],
-        )  # fmt: skip
+        )
         for row in rows
     ]
 

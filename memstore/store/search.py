@@ -83,9 +83,7 @@ def clamp_limit(value: object, default: int = DEFAULT_LIMIT) -> int:
     return max(1, min(number, MOST_HITS))
 
 
-def search(
-    connection: apsw.Connection, query: Query, filters: Filters, limit: int, offset: int = 0
-) -> list[Hit]:
+def search(connection: apsw.Connection, query: Query, filters: Filters, limit: int, offset: int = 0) -> list[Hit]:
     """The best memories, `limit` of them from `offset` on. A query without words finds nothing."""
     words = query.content
     limit, offset = clamp_limit(limit), max(0, min(offset, 10_000))
@@ -100,9 +98,7 @@ def search(
         if _estimated_rows(connection, together, newest) <= _ROWS:
             _rank(connection, together, filters, window, "all", ranked, corrected)
         else:
-            _rank(
-                connection, f"{{name description}}: ({together})", filters, window, "all", ranked, corrected
-            )
+            _rank(connection, f"{{name description}}: ({together})", filters, window, "all", ranked, corrected)
             if len(ranked) < offset + limit:
                 _rank(connection, together, filters, window, "all", ranked, corrected, among=_ROWS)
     if len(ranked) < offset + limit:
@@ -164,8 +160,7 @@ def _rarest(connection: apsw.Connection, words: tuple[Word, ...], newest: int) -
 def _estimated_rows(connection: apsw.Connection, term: str, newest: int) -> float:
     """About how many memories match: told by how far the first _SAMPLE of them reach, cheap for any word."""
     count, reach = connection.execute(
-        "SELECT count(*), max(rowid) FROM"
-        " (SELECT rowid FROM search_index WHERE search_index MATCH ? LIMIT ?)",
+        "SELECT count(*), max(rowid) FROM (SELECT rowid FROM search_index WHERE search_index MATCH ? LIMIT ?)",
         (term, _SAMPLE),
     ).get
     return float(count) if count < _SAMPLE else _SAMPLE * newest / reach
@@ -260,8 +255,7 @@ def _allowed(connection: apsw.Connection, pks: set[int], filters: Filters) -> di
     condition, values = _condition(filters)
     return dict(
         connection.execute(
-            "SELECT m.pk, m.superseded_by FROM memory AS m"
-            f" WHERE m.pk IN ({','.join('?' * len(pks))}) AND {condition}",
+            f"SELECT m.pk, m.superseded_by FROM memory AS m WHERE m.pk IN ({','.join('?' * len(pks))}) AND {condition}",
             (*pks, *values),
         )
     )

@@ -92,9 +92,7 @@ def folder_row(connection: apsw.Connection, path: str) -> FolderRow | None:
 
 def add_folder(connection: apsw.Connection, path: str, now: int) -> FolderRow:
     """Makes a folder known. Call inside a write transaction."""
-    connection.execute(
-        "INSERT INTO folder (path, taken_at) VALUES (?, ?) ON CONFLICT (path) DO NOTHING", (path, now)
-    )
+    connection.execute("INSERT INTO folder (path, taken_at) VALUES (?, ?) ON CONFLICT (path) DO NOTHING", (path, now))
     row = folder_row(connection, path)
     assert row is not None
     return row
@@ -187,9 +185,7 @@ def _put(connection: apsw.Connection, folder: int, row: ShownRow, now: int) -> N
     )
 
 
-def _keep_before(
-    connection: apsw.Connection, folder: int, name: str, text: int | None, now: int, *, put: bool
-) -> None:
+def _keep_before(connection: apsw.Connection, folder: int, name: str, text: int | None, now: int, *, put: bool) -> None:
     """Keeps the text shown until now, unless it stays the same."""
     connection.execute(
         "INSERT INTO shown_before (folder, name, n, text, put, at) SELECT s.folder, s.name,"

@@ -45,9 +45,7 @@ class Store:
         path = os.path.join(directory, DATABASE)
         if not os.path.lexists(path):
             if not writable:
-                raise StoreUnavailable(
-                    f"there is no store at {path}", hint="run `memstore sync` in the repository"
-                )
+                raise StoreUnavailable(f"there is no store at {path}", hint="run `memstore sync` in the repository")
             return cls._open_first(directory, path, store, clock)
         if writable and not os.access(path, os.W_OK):
             writable = False
@@ -60,9 +58,7 @@ class Store:
         if not ready:
             link.close()
             if not writable:
-                raise StoreReadOnly(
-                    f"{path} needs a newer schema and is read-only", hint="make it writable once"
-                )
+                raise StoreReadOnly(f"{path} needs a newer schema and is read-only", hint="make it writable once")
             return cls._open_first(directory, path, store, clock)
         opened = cls(directory, link, clock)
         opened._follow_terms(writable)
@@ -268,9 +264,7 @@ class Store:
                 return reader.operation_by_seq(connection, int(number))
             return reader.operation_by_id(connection, reference)
 
-    def operations(
-        self, memory: str | None = None, *, since: int = 0, limit: int = -1
-    ) -> list[tuple[Operation, Made]]:
+    def operations(self, memory: str | None = None, *, since: int = 0, limit: int = -1) -> list[tuple[Operation, Made]]:
         """Operations, newest first, with what each made."""
         with self.view() as connection:
             return list(reader.operations(connection, memory=memory, since=since, limit=limit))

@@ -104,9 +104,7 @@ def request_digest(change_set: ChangeSet) -> bytes:
     return fingerprint(repr((change_set.kind, asked)).encode("utf-8", "surrogatepass"))
 
 
-def apply(
-    connection: apsw.Connection, change_set: ChangeSet, texts: dict[bytes, Text], request: bytes
-) -> Applied:
+def apply(connection: apsw.Connection, change_set: ChangeSet, texts: dict[bytes, Text], request: bytes) -> Applied:
     """Writes all of a change set. Call inside a write transaction.
 
     Raises StaleVersion, NameTaken, NotFound, OperationReused; the caller rolls back.
@@ -182,9 +180,7 @@ def _apply_change(
     state = next_state(change, None if head is None else head.state)
     _check_expectation(change, head)
     text = texts.get(state.content) or prepare(state.content)
-    if not (
-        head is not None and head.path == state.path and head.state.shelf == state.shelf and head.state.live
-    ):
+    if not (head is not None and head.path == state.path and head.state.shelf == state.shelf and head.state.live):
         _check_address(connection, change.memory, state)
     version = Version(
         memory=change.memory,
@@ -208,9 +204,7 @@ def _check_expectation(change: Change, head: HeadRow | None) -> None:
     expected = expectation(change)
     if expected is not None and head is not None and head.token != expected:
         given = _content_of(change)
-        raise StaleVersion(
-            head.path, expected, head.token, head.state.content, given if given is not None else b""
-        )
+        raise StaleVersion(head.path, expected, head.token, head.state.content, given if given is not None else b"")
 
 
 def _check_address(connection: apsw.Connection, memory: str, state: State) -> None:
