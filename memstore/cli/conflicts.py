@@ -58,9 +58,7 @@ def conflicts(state: State, reference: str | None, everything: bool) -> None:
 @click.option("--theirs", "take", flag_value="theirs", help="Take the other text.")
 @click.option("--both", "take", flag_value="both", help="Keep both, one below the other.")
 @click.option("--edit", "take", flag_value="edit", help="Join them in your editor ($VISUAL, $EDITOR).")
-@click.option(
-    "--tool", metavar="PROGRAM", help="Run PROGRAM OURS BASE THEIRS OUT, and take what it left in OUT."
-)
+@click.option("--tool", metavar="PROGRAM", help="Run PROGRAM OURS BASE THEIRS OUT, and take what it left in OUT.")
 @json_option
 @click.pass_obj
 def resolve(state: State, reference: str, take: str | None, tool: str | None) -> None:
@@ -101,11 +99,7 @@ def _pick(records: list[ConflictRecord], reference: str) -> ConflictRecord:
     if len(found) == 1 and len(reference) >= 4:
         return found[0]
     reason = (
-        "fits several conflicts"
-        if len(found) > 1
-        else "fits no conflict"
-        if len(reference) >= 4
-        else "is too short"
+        "fits several conflicts" if len(found) > 1 else "fits no conflict" if len(reference) >= 4 else "is too short"
     )
     raise NotFound(f"{reference[:80]!r} {reason}", hint="see `memstore conflicts`")
 

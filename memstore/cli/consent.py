@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("key", required=False)
 @click.option("--all", "everything", is_flag=True, help="Accept every value that waits.")
-@click.option(
-    "--withdraw", is_flag=True, help="Take the consent back: to the value of KEY, or with --all to each."
-)
+@click.option("--withdraw", is_flag=True, help="Take the consent back: to the value of KEY, or with --all to each.")
 @json_option
 @click.pass_obj
 def trust(state: State, key: str | None, everything: bool, withdraw: bool) -> None:
@@ -76,9 +74,7 @@ def _accept(world: World, place: Place, key: str | None) -> list[SettingValue]:
         )
     chosen = _named(place.settings.awaiting(), key)
     if not chosen and key is not None:
-        raise NotFound(
-            f"no value of {key[:80]!r} waits for consent", hint="`memstore trust` lists those that do"
-        )
+        raise NotFound(f"no value of {key[:80]!r} waits for consent", hint="`memstore trust` lists those that do")
     for value in chosen:
         place.home.trust(place.root.path, value.key, value.value, world.clock())
     return chosen

@@ -39,9 +39,7 @@ def edit(state: State, name: str, reason: str, expect: str | None, operation: st
     with state.open() as memories:
         memory, version = memories.show(name, token=expect)
         if not memory.state.live:
-            raise NotFound(
-                f"{memory.path} was retired", hint=f"bring it back: memstore restore {memory.path}"
-            )
+            raise NotFound(f"{memory.path} was retired", hint=f"bring it back: memstore restore {memory.path}")
         start = version.state.content
         with edited_text(memories.world, start) as content:
             wanted = Wanted() if content == start else Wanted(decoded(content, "the edited text"))
@@ -65,9 +63,7 @@ def write_edited(
         start = _start(memories, name, wanted, expect)
         with edited_text(memories.world, start) as content:
             if content == start and expect in (None, NEW):
-                raise InputRefused(
-                    "the text was left as it was; nothing was written", hint="write below the header"
-                )
+                raise InputRefused("the text was left as it was; nothing was written", hint="write below the header")
             text = decoded(content, "the edited text")
             final = Wanted(text) if read(content).has_header else replace(wanted, body=text)
             return memories.write(

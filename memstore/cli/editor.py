@@ -66,9 +66,7 @@ def editor_command(world: World) -> list[str]:
             return split_command(value, f"${name}")
     if world.terminal:
         return ["vi"]
-    raise InputRefused(
-        "no editor is set", hint="set VISUAL or EDITOR, or give the text with `memstore write --file`"
-    )
+    raise InputRefused("no editor is set", hint="set VISUAL or EDITOR, or give the text with `memstore write --file`")
 
 
 def split_command(value: str, what: str) -> list[str]:
@@ -92,8 +90,6 @@ def run(command: Sequence[str], what: str) -> None:
         code = subprocess.run(command, check=False).returncode
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputRefused(
-            f"{what} cannot be started: {reason}", hint="set VISUAL or EDITOR to one"
-        ) from None
+        raise InputRefused(f"{what} cannot be started: {reason}", hint="set VISUAL or EDITOR to one") from None
     if code:
         raise InputRefused(f"{what} ended with code {code}; nothing was written", hint="try again")

@@ -43,16 +43,13 @@ def log(state: State, name: str | None, limit: int, since: int | None, patch: bo
     """
     with state.open() as memories:
         found = memories.log(name, since=since or 0, limit=limit)
-        patches = (
-            {one.seq: differences(memories, one.seq) for one, _ in found} if patch and not state.json else {}
-        )
+        patches = {one.seq: differences(memories, one.seq) for one, _ in found} if patch and not state.json else {}
     if state.json:
         from memstore.cli.shapes import operation_shape
 
         keys = ("path", "change", "version", "token")
         made_shapes = [
-            {**operation_shape(one), "made": [dict(zip(keys, row, strict=True)) for row in made]}
-            for one, made in found
+            {**operation_shape(one), "made": [dict(zip(keys, row, strict=True)) for row in made]} for one, made in found
         ]
         state.emit("log", {"operations": made_shapes})
         return
@@ -83,14 +80,10 @@ def _headline(operation: Operation) -> str:
 @click.argument("name", required=False)
 @click.argument("first", metavar="[V1]", required=False)
 @click.argument("second", metavar="[V2]", required=False)
-@click.option(
-    "--operation", metavar="OP", help="What the operation OP (a number of the log, or an id) changed."
-)
+@click.option("--operation", metavar="OP", help="What the operation OP (a number of the log, or an id) changed.")
 @json_option
 @click.pass_obj
-def diff(
-    state: State, name: str | None, first: str | None, second: str | None, operation: str | None
-) -> None:
+def diff(state: State, name: str | None, first: str | None, second: str | None, operation: str | None) -> None:
     """Show what changed between two versions of a memory, or in one operation.
 
     V1 and V2 are numbers or tokens. Without them: the version before the current one, and the current one;

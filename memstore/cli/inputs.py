@@ -26,9 +26,7 @@ _SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 def argument_text(text: str) -> str:
     """A text given as an argument. Raises InputRefused for bytes that are no UTF-8."""
-    return decoded(
-        os.fsencode(text) if _has_raw_bytes(text) else text.encode("utf-8", "surrogatepass"), "the text"
-    )
+    return decoded(os.fsencode(text) if _has_raw_bytes(text) else text.encode("utf-8", "surrogatepass"), "the text")
 
 
 def decoded(content: bytes, what: str) -> str:

@@ -14,9 +14,7 @@ from memstore.errors import InputRefused
 
 @click.command()
 @click.argument("target", metavar="[STORE|OLD_PATH]", required=False)
-@click.option(
-    "--new", "fresh", is_flag=True, help="Give this directory a new, empty store; the earlier one stays."
-)
+@click.option("--new", "fresh", is_flag=True, help="Give this directory a new, empty store; the earlier one stays.")
 @json_option
 @click.pass_obj
 def link(state: State, target: str | None, fresh: bool) -> None:
@@ -46,6 +44,4 @@ def link(state: State, target: str | None, fresh: bool) -> None:
         registration = place.home.link(root, wanted, world.clock())
     if state.json:
         state.emit("link", {"root": root, "store": registration.store, "created": registration.created})
-    state.report(
-        printable(f"{root} uses the store {registration.store} now; `memstore sync` shows its memories here")
-    )
+    state.report(printable(f"{root} uses the store {registration.store} now; `memstore sync` shows its memories here"))

@@ -72,11 +72,7 @@ class Program(click.Group):
             with formatter.section(section):
                 commands = ((name, self.get_command(ctx, name)) for name in names)
                 formatter.write_dl(
-                    [
-                        (name.ljust(width), command.get_short_help_str(90))
-                        for name, command in commands
-                        if command
-                    ]
+                    [(name.ljust(width), command.get_short_help_str(90)) for name, command in commands if command]
                 )
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:

@@ -49,9 +49,7 @@ def list_command(
     with state.open() as memories:
         found = memories.memories(retired=retired)
         if scopes:
-            found = [
-                one for one in memories.store.memories(retired=retired) if one.state.shelf.scope in scopes
-            ]
+            found = [one for one in memories.store.memories(retired=retired) if one.state.shelf.scope in scopes]
     if types:
         found = [one for one in found if one.type in types]
     if since is not None:
@@ -70,17 +68,10 @@ def list_command(
         state.emit("list", {"memories": [memory_shape(one) for one in found]})
         return
     if not found:
-        state.note(
-            "no memory fits" if types or scopes or since is not None or pinned else "there are no memories"
-        )
+        state.note("no memory fits" if types or scopes or since is not None or pinned else "there are no memories")
         return
-    rows = [
-        (one.path, one.type or "-", one.token, when(one.changed_at), _marks(one), one.description)
-        for one in found
-    ]
-    state.say(
-        terminal.table(("Memory", "Type", "Token", "Changed", "", "Description"), rows, wide="Description")
-    )
+    rows = [(one.path, one.type or "-", one.token, when(one.changed_at), _marks(one), one.description) for one in found]
+    state.say(terminal.table(("Memory", "Type", "Token", "Changed", "", "Description"), rows, wide="Description"))
 
 
 @click.command()
@@ -121,9 +112,7 @@ def show(state: State, name: str, number: int | None, token: str | None, raw: bo
         f"by {version.origin}",
     ]
     marks = _marks(memory)
-    head = f"{terminal.bold(printable(version.state.path))}  {', '.join(facts)}" + (
-        f"  ({marks})" if marks else ""
-    )
+    head = f"{terminal.bold(printable(version.state.path))}  {', '.join(facts)}" + (f"  ({marks})" if marks else "")
     state.say(f"{head}\n\n{printable_text(content).rstrip(chr(10))}")
 
 

@@ -166,9 +166,7 @@ def _summary(found: Sequence[_Found], more: bool) -> str:
     return f"{count} found, {whole} with all words"
 
 
-def _shape(
-    query: Query, found: Sequence[_Found], more: bool, unavailable: list[tuple[str, str]]
-) -> dict[str, object]:
+def _shape(query: Query, found: Sequence[_Found], more: bool, unavailable: list[tuple[str, str]]) -> dict[str, object]:
     from memstore.cli.shapes import moment_shape
 
     return {

@@ -104,15 +104,11 @@ def operation_option(command: F) -> F:
 
 def expect_option(command: F) -> F:
     """Gives a writing command --expect."""
-    option = click.option(
-        "--expect", metavar="TOKEN", help="Do nothing unless TOKEN names the current version."
-    )
+    option = click.option("--expect", metavar="TOKEN", help="Do nothing unless TOKEN names the current version.")
     return option(command)
 
 
 def _operation_id(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    if value is None or (
-        0 < len(value) <= 200 and value.isascii() and value.isprintable() and not value.isdigit()
-    ):
+    if value is None or (0 < len(value) <= 200 and value.isascii() and value.isprintable() and not value.isdigit()):
         return value
     raise click.BadParameter("an id is 1 to 200 printable ASCII characters, and not only digits")

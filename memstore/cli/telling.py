@@ -42,9 +42,7 @@ def tell_saved(state: State, command: str, saved: Saved) -> None:
     memory = saved.memory
     operation = "" if saved.seq is None else f", operation #{saved.seq}"
     done = _DONE.get(saved.what, saved.what)
-    state.report(
-        f"{done} {printable(memory.path)}: version {memory.version}, token {memory.token}{operation}"
-    )
+    state.report(f"{done} {printable(memory.path)}: version {memory.version}, token {memory.token}{operation}")
     tell_files(state, saved.files)
 
 

@@ -104,14 +104,8 @@ def _facts(world: World) -> _Facts:
     except Mendable as error:
         warnings.append(str(error))
     typed = world.environment.get("PWD", "")
-    cwd = (
-        typed
-        if os.path.isabs(typed) and os.path.realpath(typed) == os.path.realpath(world.cwd)
-        else world.cwd
-    )
-    earlier = earlier_directories(
-        place.root, world.environment, world.home, current=place.placement.directory, cwd=cwd
-    )
+    cwd = typed if os.path.isabs(typed) and os.path.realpath(typed) == os.path.realpath(world.cwd) else world.cwd
+    earlier = earlier_directories(place.root, world.environment, world.home, current=place.placement.directory, cwd=cwd)
     return _Facts(place, moved, claim, earlier, stores, tuple(warnings))
 
 
@@ -139,9 +133,7 @@ def _lines(facts: _Facts) -> Iterator[str]:
         yield f"store      {facts.moved.store}, known as that of {facts.moved.old_root}: run `memstore link`"
     else:
         yield f"store      {place.store_directory or 'none yet; the first write or sync makes one'}"
-    yield f"folder     {placement.directory}" + (
-        "" if os.path.isdir(placement.directory) else " (not there yet)"
-    )
+    yield f"folder     {placement.directory}" + ("" if os.path.isdir(placement.directory) else " (not there yet)")
     yield f"           {placement.rule}"
     if facts.claim is not None:
         ours = "this project" if facts.claim.store == place.store else facts.claim.root
@@ -198,9 +190,7 @@ def _shape(facts: _Facts) -> dict[str, object]:
             "root": claim.root,
             "ours": place.store is not None and claim.store == place.store,
         },
-        "earlier": [
-            {"directory": one.directory, "rule": one.rule, "files": one.files} for one in facts.earlier
-        ],
+        "earlier": [{"directory": one.directory, "rule": one.rule, "files": one.files} for one in facts.earlier],
         "stores": [{"root": entry.root, "store": entry.store} for entry in facts.stores],
         "warnings": list(facts.warnings),
     }

@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 @click.option("--file", "-f", metavar="FILE", help="Take the text from FILE (- for standard input).")
 @click.option("--edit", is_flag=True, help="Write the text in your editor ($VISUAL, $EDITOR).")
 @click.option("--description", "-d", metavar="TEXT", help="One line that says when the memory matters.")
-@click.option(
-    "--type", "type_", type=click.Choice(TYPES), help="What kind of memory it is (a new one: project)."
-)
-@click.option(
-    "--expect", metavar="TOKEN", help="The version this replaces, or `new` where none may exist yet."
-)
+@click.option("--type", "type_", type=click.Choice(TYPES), help="What kind of memory it is (a new one: project).")
+@click.option("--expect", metavar="TOKEN", help="The version this replaces, or `new` where none may exist yet.")
 @click.option(
     "--on-conflict",
     type=click.Choice(["merge", "refuse"]),
@@ -69,9 +65,7 @@ def write(
 
         saved = write_edited(state, name, wanted, expect, merging, operation, _argument(reason) or "")
     else:
-        body = _body(
-            state, text, file, fields=bool(expect) and (description is not None or type_ is not None)
-        )
+        body = _body(state, text, file, fields=bool(expect) and (description is not None or type_ is not None))
         with state.open(make=True) as memories:
             saved = memories.write(
                 name,
@@ -110,9 +104,7 @@ def append(state: State, name: str, text: str | None, reason: str, operation: st
 @operation_option
 @json_option
 @click.pass_obj
-def set_command(
-    state: State, name: str, field: str, value: str, expect: str | None, operation: str | None
-) -> None:
+def set_command(state: State, name: str, field: str, value: str, expect: str | None, operation: str | None) -> None:
     """Set one field of a memory; every other byte stays.
 
     FIELD is name, description or type; a type is user, feedback, project or reference.
@@ -120,9 +112,7 @@ def set_command(
     if field == "type" and value not in TYPES:
         raise InputRefused(f"{value[:40]!r} is no type", hint=f"the types are {', '.join(TYPES)}")
     with state.open() as memories:
-        saved = memories.set_field(
-            name, field, inputs.argument_text(value), expect=expect, operation=operation
-        )
+        saved = memories.set_field(name, field, inputs.argument_text(value), expect=expect, operation=operation)
     tell_saved(state, "set", saved)
 
 

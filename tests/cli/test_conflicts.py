@@ -1,0 +1,86 @@
+"""`conflicts` and `resolve`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+
+def test_a_conflict_is_listed_and_both_sides_are_shown(run: Run, conflict: str):
+    assert run("conflicts").out.startswith(f"{conflict}\ttopic.md\t")
+    shown = run("conflicts", conflict).out
+    assert "-ours" in shown
+    assert "+theirs" in shown
+    assert "theirs" in run("conflicts", conflict, "--json").json["conflicts"][0]["theirs"]["content"]
+    assert "1 open conflict" in run("status").out
+
+
+@pytest.mark.parametrize(
+    ("choice", "body"),
+    [("--ours", "first\nours\nlast\n"), ("--theirs", "first\ntheirs\nlast\n")],
+)
+def test_one_side_is_taken(run: Run, conflict: str, choice: str, body: str):
+    assert run("resolve", conflict, choice).code == 0
+    assert run("show", "topic", "--raw").out == body
+    assert run("conflicts", "--json").json["conflicts"] == []
+    settled = run("conflicts", "--all", "--json").json["conflicts"]
+    assert [one["resolution"] for one in settled] == [choice.removeprefix("--")]
+
+
+def test_both_sides_are_kept(run: Run, conflict: str):
+    resolved = run("resolve", conflict, "--both", "--json").json
+    assert (resolved["conflict"], resolved["resolution"]) == (conflict, "both")
+    body = run("show", "topic", "--raw").out
+    assert "ours" in body
+    assert "theirs" in body
+
+
+def test_a_person_joins_them_in_an_editor(run: Run, conflict: str, editor: Callable[[str], None]):
+    editor("lines = [x for x in text.split('\\n') if x[:7] not in ('<<<<<<<', '=======', '>>>>>>>')]\n"
+           "text = '\\n'.join(lines)")  # fmt: skip
+    assert run("resolve", conflict, "--edit").code == 0
+    assert run("show", "topic", "--raw").out == "first\nours\ntheirs\nlast\n"
+
+
+def test_marks_left_in_the_text_settle_nothing(run: Run, conflict: str, editor: Callable[[str], None]):
+    editor("text += 'more\\n'")
+    refused = run("resolve", conflict, "--edit")
+    assert refused.code == 2
+    assert Path(refused.err.rpartition("your text is in ")[2].strip()).exists()
+    assert len(run("conflicts", "--json").json["conflicts"]) == 1
+
+
+def test_a_merge_tool_gets_four_files_and_its_result_is_taken(run: Run, conflict: str, tmp_path: Path):
+    tool = tmp_path / "a tool.py"
+    tool.write_text(
+        "import sys\nours, base, theirs, out = sys.argv[1:]\ntext = open(base).read()\n"
+        "assert 'middle' in text and 'ours' in open(ours).read() and 'theirs' in open(theirs).read()\n"
+        "open(out, 'w').write(text.replace('middle', 'by the tool'))\n"
+    )
+    assert run("resolve", conflict, "--tool", f"{sys.executable} '{tool}'").code == 0
+    assert run("show", "topic", "--raw").out == "first\nby the tool\nlast\n"
+
+
+@pytest.mark.parametrize("tool", ["false", "/nowhere/tool", "", "'unclosed"])
+def test_a_merge_tool_that_fails_settles_nothing(run: Run, conflict: str, tool: str):
+    assert run("resolve", conflict, "--tool", tool).code == 2
+    assert len(run("conflicts", "--json").json["conflicts"]) == 1
+
+
+def test_what_does_not_name_one_conflict_is_refused(run: Run, conflict: str):
+    for reference in ("0", "zzzzzzzz", "%", conflict[:3]):
+        assert run("resolve", reference, "--ours").code == 3
+    assert run("resolve", conflict).code == 2
+    assert run("resolve", conflict, "--ours", "--tool", "true").code == 2
+    run("resolve", conflict, "--ours")
+    assert run("resolve", conflict, "--ours").code == 3
+
+
+def test_no_conflict_is_no_error(run: Run):
+    run("write", "note", "text")
+    assert (run("conflicts").code, run("conflicts").out) == (0, "")

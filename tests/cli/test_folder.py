@@ -1,0 +1,83 @@
+"""`sync`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+TOPIC = "---\nname: found\ndescription: by hand\ntype: user\n---\n\ntext\n"
+
+
+@pytest.fixture
+def given(folder: Path) -> Path:
+    """A memory folder that was there before memstore."""
+    folder.mkdir(parents=True)
+    (folder / "found.md").write_text(TOPIC)
+    (folder / "MEMORY.md").write_text("# Mine\n\n- [Found](found.md) — by hand\n")
+    return folder
+
+
+def _bytes(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*.md")}
+
+
+def test_the_first_sync_takes_a_folder_over_and_changes_no_byte(run: Run, given: Path):
+    before = _bytes(given)
+    done = run("sync")
+    assert done.code == 0
+    assert "found.md" in done.out
+    assert "met for the first time" in done.out
+    assert _bytes(given) == before
+    assert run("show", "found", "--json").json["content"] == TOPIC
+    assert run("sync", "--json").json["files"]["absorbed"] == []
+
+
+def test_a_dry_run_says_what_would_happen_and_does_nothing(run: Run, given: Path):
+    run("sync")
+    (given / "new.md").write_text(TOPIC.replace("found", "new"))
+    would = run("sync", "--dry-run", "--json").json
+    assert would["dry_run"] is True
+    assert [noted["path"] for noted in would["files"]["absorbed"]] == ["new.md"]
+    assert "1 file would be taken in" in run("sync", "--dry-run").out
+    assert len(run("sync", "--dry-run", "--json").json["files"]["absorbed"]) == 1
+
+
+def test_a_folder_of_another_store_is_refused_with_code_5_and_both_named(run: Run, given: Path, tmp_path: Path):
+    run("sync")
+    twin = tmp_path / "twin"
+    (twin / ".git").mkdir(parents=True)
+    (given / ".memstore").write_text(
+        (given / ".memstore").read_text().replace(run("where", "--json").json["store"], "another")
+    )
+    refused = run("sync")
+    assert refused.code == 5
+    assert str(given) in refused.err
+    assert run("write", "note", "text").code == 0
+
+
+def test_many_files_gone_stop_it_until_a_person_decides(run: Run, folder: Path):
+    for number in range(12):
+        run("write", f"note-{number}", "text")
+    for path in folder.glob("note-*.md"):
+        path.unlink()
+    stopped = run("sync")
+    assert stopped.code == 5
+    assert "--restore" in stopped.err or "restore" in stopped.err
+    assert run("sync", "--restore").code == 0
+    assert len(list(folder.glob("note-*.md"))) == 12
+
+
+def test_a_dry_run_takes_no_verdict(run: Run):
+    assert run("sync", "--dry-run", "--accept").code == 2
+
+
+def test_sync_names_what_waits_for_trust(run: Run, repo: Path):
+    (repo / ".claude").mkdir()
+    (repo / ".claude" / "settings.json").write_text('{"autoMemoryDirectory": "/tmp/elsewhere"}')
+    refused = run("sync")
+    assert refused.code == 5
+    assert "memstore trust" in refused.err
+    assert run("sync", "--json").json["files"]["folder"] is None

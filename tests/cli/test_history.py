@@ -1,0 +1,138 @@
+"""`log`, `diff`, `blame`, `undo` and `restore`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def history(run: Run) -> list[str]:
+    """Three versions of `note`; their tokens."""
+    return [
+        run("write", "note", "one\ntwo\n", "--reason", "to begin with", "--json").token,
+        run("append", "note", "three", "--json").token,
+        run("set", "note", "description", "better", "--json").token,
+    ]
+
+
+@pytest.mark.usefixtures("history")
+def test_log_tells_who_when_where_and_why(run: Run, repo):
+    told = run("log").out
+    assert [line.split()[0] for line in told.splitlines() if line.startswith("#")] == ["#3", "#2", "#1"]
+    assert "tester <tester@example.invalid>" in told
+    assert f"on main  in {repo}: to begin with" in told
+    oldest = run("log", "--json").json["operations"][-1]
+    assert (oldest["kind"], oldest["reason"], oldest["branch"]) == ("write", "to begin with", "main")
+    assert [(made["path"], made["version"]) for made in oldest["made"]] == [("note.md", 1)]
+
+
+@pytest.mark.usefixtures("history")
+def test_log_of_one_memory_with_limit_since_and_patch(run: Run):
+    run("write", "other", "text")
+    assert [one["seq"] for one in run("log", "note", "--json").json["operations"]] == [3, 2, 1]
+    assert [one["seq"] for one in run("log", "-n", "1", "--json").json["operations"]] == [4]
+    assert run("log", "--since", "2100-01-01", "--json").json["operations"] == []
+    assert "+three" in run("log", "note", "--patch").out
+    assert run("log", "absent").code == 3
+
+
+def test_diff_of_versions_by_number_and_token(run: Run, history: list[str]):
+    assert "+three" in run("diff", "note", "1", "2").out
+    assert "+three" in run("diff", "note", history[0], history[1]).out
+    assert "-three" in run("diff", "note", "2", "1").out
+    assert '+description: "better"' in run("diff", "note").out
+    assert "+three" in run("diff", "note", "1").out
+    assert run("diff", "note", "1", "1").err == "the texts are the same\n"
+    assert run("diff", "note", "1", "7").code == 3
+    assert run("diff", "note", "1", "2", "--json").json["diffs"][0]["before"]["token"] == history[0]
+
+
+@pytest.mark.usefixtures("history")
+def test_diff_of_an_operation(run: Run):
+    assert "+three" in run("diff", "--operation", "2").out
+    assert "+one" in run("diff", "--operation", "#1").out
+    assert run("diff", "--operation", "99").code == 3
+    assert run("diff").code == 2
+    assert run("diff", "note", "--operation", "2").code == 2
+
+
+def test_diff_of_a_deletion_and_a_renaming(run: Run):
+    run("write", "note", "one")
+    run("rename", "note", "remark")
+    run("delete", "remark")
+    assert "remark.md" in run("diff", "--operation", "2").out
+    assert "-one" in run("diff", "--operation", "3").out
+
+
+@pytest.mark.usefixtures("history")
+def test_blame_names_the_operation_of_each_line(run: Run):
+    lines = {line["text"]: line["seq"] for line in run("blame", "note", "--json").json["lines"]}
+    assert (lines["one"], lines["three"], lines['description: "better"']) == (1, 2, 3)
+    assert run("blame", "note").out.splitlines()[-1].startswith("#2 ")
+    assert run("blame", "absent").code == 3
+
+
+@pytest.mark.usefixtures("history")
+def test_undo_takes_an_operation_back_and_is_one_itself(run: Run):
+    assert run("undo", "3").out.startswith("took #3 back by operation #4: note.md")
+    assert "better" not in run("show", "note").out
+    undone = run("undo", "4", "--json").json
+    assert (undone["seq"], undone["operation"]["seq"], undone["changed"]) == (5, 4, ["note.md"])
+    assert "better" in run("show", "note").out
+
+
+@pytest.mark.usefixtures("history")
+def test_undo_keeps_what_came_later(run: Run):
+    assert run("undo", "2").code == 0
+    shown = run("show", "note").out
+    assert "three" not in shown
+    assert "better" in shown
+
+
+@pytest.mark.usefixtures("history")
+def test_undo_in_the_way_of_later_work_is_refused(run: Run):
+    for options in ((), ("--dry-run",)):
+        refused = run("undo", "1", *options)
+        assert refused.code == 4
+        assert "note.md" in refused.err
+
+
+@pytest.mark.usefixtures("history")
+def test_undo_dry_run_changes_nothing(run: Run):
+    shown = run("undo", "2", "--dry-run")
+    assert "-three" in shown.out
+    preview = run("undo", "2", "--dry-run", "--json").json
+    assert (preview["dry_run"], preview["changed"], preview["by"]) == (True, ["note.md"], None)
+    assert len(run("log", "--json").json["operations"]) == 3
+
+
+def test_undo_dry_run_tells_of_names_and_pins(run: Run):
+    run("write", "note", "text")
+    run("pin", "note")
+    run("write", "other", "text")
+    run("supersede", "note", "--by", "other")
+    assert "note.md is unpinned again" in run("undo", "2", "--dry-run").out
+    assert "note.md is no longer superseded" in run("undo", "4", "--dry-run").out
+
+
+@pytest.mark.parametrize("reference", ["99", "zz", "", "%", "0", "-1", "#"])
+@pytest.mark.usefixtures("history")
+def test_undo_of_what_is_not_there(run: Run, reference: str):
+    assert run("undo", "--", reference).code == 3
+
+
+def test_restore_puts_a_version_back(run: Run, history: list[str]):
+    assert run("restore", "note", "--version", "1").out.startswith("restored note.md: version 4")
+    assert run("show", "note", "--raw").out == "one\ntwo\n"
+    assert run("restore", "note", "--version", "9").code == 3
+    assert run("restore", "note", "--version", "0").code == 2
+    assert run("restore", "absent").code == 3
+
+
+def test_restore_brings_a_retired_memory_back(run: Run, history: list[str], folder):
+    run("delete", "note")
+    restored = run("restore", "note", "--json").json
+    assert restored["memory"]["live"] is True
+    assert (folder / "note.md").exists()

@@ -1,0 +1,150 @@
+"""`list`, `show` and `status`."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+NASTY = "\x1b]0;title\x07\u202egnp.exe\u200b\ufeffx"
+
+
+@pytest.fixture
+def four(run: Run) -> None:
+    """Four memories of three types; `Beta` was changed last."""
+    run("write", "alpha", "text", "--type", "user")
+    run("write", "Beta", "text", "--type", "feedback")
+    run("write", "gamma", "text", "--type", "feedback")
+    run("write", "delta", "text")
+    run("append", "Beta", "more")
+
+
+@pytest.mark.usefixtures("four")
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), ["alpha.md", "Beta.md", "delta.md", "gamma.md"]),
+        (("--sort", "changed"), ["Beta.md", "delta.md", "gamma.md", "alpha.md"]),
+        (("--sort", "type"), ["Beta.md", "gamma.md", "delta.md", "alpha.md"]),
+        (("--type", "feedback"), ["Beta.md", "gamma.md"]),
+        (("--type", "user", "--type", "feedback"), ["alpha.md", "Beta.md", "gamma.md"]),
+        (("--limit", "2"), ["alpha.md", "Beta.md"]),
+        (("--scope", "private", "--limit", "1"), ["alpha.md"]),
+        (("--scope", "team"), []),
+        (("--since", "1h", "-n1"), ["alpha.md"]),
+        (("--since", "2100-01-01"), []),
+        (("--pinned",), []),
+    ],
+)
+def test_list_filters_and_sorts(run: Run, options: tuple[str, ...], expected: list[str]):
+    listed = run("list", *options)
+    assert [line.split("\t")[0] for line in listed.out.splitlines()] == expected
+    assert [one["path"] for one in run("list", *options, "--json").json["memories"]] == expected
+
+
+@pytest.mark.usefixtures("four")
+def test_list_shows_retired_memories_only_when_asked(run: Run):
+    run("delete", "alpha")
+    assert "alpha" not in run("list").out
+    assert "alpha.md\tuser" in run("list", "--retired").out
+
+
+@pytest.mark.parametrize(
+    "options", [("--sort", "size"), ("--since", "yesterday-ish"), ("--limit", "0"), ("--scope", "everyone")]
+)
+def test_list_refuses_what_it_does_not_know(run: Run, options: tuple[str, ...]):
+    run("write", "note", "text")
+    assert run("list", *options).code == 2
+
+
+@pytest.mark.parametrize("command", [("list",), ("show", "x"), ("search", "x"), ("status",), ("log",), ("conflicts",)])
+def test_reading_where_nothing_is_makes_nothing(run: Run, home: Path, command: tuple[str, ...]):
+    told = run(*command)
+    assert told.code == 3
+    assert "memstore write" in told.err
+    assert not (home / "memstore").exists()
+
+
+def test_show_gives_version_token_and_text(run: Run):
+    token = run("write", "note", "one", "--json").token
+    shown = run("show", "note")
+    assert shown.out.startswith(f"note.md  version 1, token {token}, ")
+    assert shown.out.endswith("\none\n")
+
+
+def test_show_gives_any_version(run: Run):
+    token = run("write", "note", "one", "--json").token
+    run("append", "note", "two")
+    assert run("show", "note", "--version", "1", "--raw").out == "one\n"
+    assert run("show", "note", "--token", token, "--raw").out == "one\n"
+    assert "version 1 of 2" in run("show", "note", "--version", "1").out
+    assert run("show", "note", "--version", "9").code == 3
+    assert run("show", "note", "--token", "0123456789ab").code == 3
+    assert run("show", "note", "--version", "1", "--token", token).code == 2
+
+
+def test_a_retired_memory_can_still_be_shown(run: Run):
+    run("write", "note", "one")
+    run("delete", "note")
+    assert "(retired)" in run("show", "note").out
+
+
+def test_nothing_that_steers_a_terminal_is_printed(run: Run):
+    run("write", "note", NASTY, "-d", NASTY)
+    for command in (
+        ("show", "note"),
+        ("list",),
+        ("search", "gnp"),
+        ("blame", "note"),
+        ("log", "-p"),
+        ("diff", "note"),
+    ):
+        printed = run(*command)
+        assert printed.code == 0
+        assert not set(printed.out) & set("\x1b\x07\u202e\u200b\ufeff"), command
+    assert "\\x1b" in run("show", "note").out
+    assert "\\u202e" in run("show", "note").out
+
+
+def test_raw_and_json_keep_every_byte(run: Run):
+    run("write", "note", NASTY + "\r\n")
+    assert run("show", "note", "--raw").raw == (NASTY + "\r\n").encode()
+    assert run("show", "note", "--json").json["content"].endswith(NASTY + "\r\n")
+
+
+def test_bytes_that_are_not_utf8_come_as_base64(run: Run, folder: Path):
+    run("write", "note", "text")
+    odd = b"---\nname: odd\n---\nlatin \xe9 nul \x00 end\n"
+    (folder / "odd.md").write_bytes(odd)
+    assert run("sync").code == 0
+    shown = run("show", "odd", "--json").json
+    assert shown["encoding"] == "base64"
+    assert base64.b64decode(shown["content"]) == odd
+    assert run("show", "odd", "--raw").raw == b"latin \xe9 nul \x00 end\n"
+    assert "latin \ufffd nul \\x00 end" in run("show", "odd").out
+    for command in (("list",), ("log",), ("blame", "odd"), ("diff", "odd"), ("search", "latin"), ("status",)):
+        assert run(*command, "--json").code == 0
+
+
+def test_status_counts(run: Run, repo: Path, folder: Path):
+    run("write", "note", "text")
+    run("write", "gone", "text")
+    run("delete", "gone")
+    status = run("status", "--json").json
+    assert (status["root"], status["files"]["folder"]) == (str(repo), str(folder))
+    assert (status["counts"]["live"], status["counts"]["retired"], status["counts"]["operations"]) == (
+        1,
+        1,
+        3,
+    )
+    assert "1 live, 1 retired, 3 versions in 3 operations" in run("status").out
+
+
+def test_status_takes_in_what_was_edited(run: Run, folder: Path):
+    run("write", "note", "text")
+    (folder / "found.md").write_text("---\nname: found\ndescription: x\n---\nby hand\n")
+    assert run("status").code == 0
+    assert "found.md" in run("list").out

@@ -1,0 +1,128 @@
+"""Each command's JSON has the shape that `memstore.cli.shapes` tells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memstore.cli.main import SECTIONS
+from memstore.cli.shapes import ERROR, NAMED, SHAPES, content_shape, dumped, moment_shape
+from tests.cli.conftest import Run
+
+
+def _is(value: Any, shape: Any) -> bool:
+    """Whether a value has a shape, with no key more and no key less."""
+    if isinstance(shape, dict):
+        return isinstance(value, dict) and value.keys() == shape.keys() and all(_is(value[k], shape[k]) for k in shape)
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(_is(item, shape[0]) for item in value)
+    if shape.endswith(" or null"):
+        return value is None or _is(value, shape.removesuffix(" or null"))
+    if shape in NAMED:
+        return _is(value, NAMED[shape])
+    return bool(_PLAIN[shape](value))
+
+
+_PLAIN = {
+    "text": lambda value: isinstance(value, str),
+    "number": lambda value: type(value) is int,
+    "fraction": lambda value: isinstance(value, float),
+    "flag": lambda value: isinstance(value, bool),
+    "scalar": lambda value: isinstance(value, str | bool | int | float),
+    "time": lambda value: isinstance(value, str) and len(value) == 27 and value[10] == "T" and value[-1] == "Z",
+    "token": lambda value: isinstance(value, str) and len(value) == 12 and not value.strip("0123456789abcdef"),
+    "counts": lambda value: isinstance(value, dict) and all(type(number) is int for number in value.values()),
+}
+
+
+def test_every_command_has_a_shape():
+    commands = {name for names in SECTIONS.values() for name in names}
+    assert commands - {"demo"} == SHAPES.keys()
+
+
+def test_every_command_prints_its_shape(
+    run: Run, conflict: str, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (repo / "strange.bin").write_bytes(b"\0")
+    (repo / ".claude").mkdir()
+    (repo / ".claude" / "settings.json").write_text('{"autoDreamEnabled": true}')
+    monkeypatch.setenv("EDITOR", "true")
+    calls: list[tuple[str, ...]] = [
+        ("write", "note", "a word"),
+        ("append", "note", "more"),
+        ("edit", "note"),
+        ("set", "note", "description", "text"),
+        ("rename", "note", "remark"),
+        ("pin", "remark"),
+        ("unpin", "remark"),
+        ("supersede", "remark", "--by", "topic"),
+        ("delete", "remark"),
+        ("restore", "remark"),
+        ("list", "--retired"),
+        ("show", "remark"),
+        ("search", "word", "--all-projects"),
+        ("status",),
+        ("log",),
+        ("diff", "remark"),
+        ("diff", "--operation", "1"),
+        ("blame", "remark"),
+        ("undo", "2", "--dry-run"),
+        ("sync",),
+        ("conflicts",),
+        ("resolve", conflict, "--both"),
+        ("undo", "2"),
+        ("import", "."),
+        ("export", str(tmp_path / "out")),
+        ("where",),
+        ("trust", "--all"),
+        ("link", str(repo)),
+    ]
+    seen = set()
+    for call in calls:
+        done = run(*call, "--json")
+        assert done.code == 0, (call, done)
+        assert done.out.count("\n") == 1
+        shape = {"memstore": "number", "command": "text", **SHAPES[call[0]]}
+        assert _is(done.json, shape), (call, done.json)
+        assert (done.json["memstore"], done.json["command"]) == (1, call[0])
+        seen.add(call[0])
+    assert seen == SHAPES.keys()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("write", "../x", "text"),
+        ("show", "absent"),
+        ("nonsense",),
+        ("list", "--sort", "size"),
+        ("where", "--unknown"),
+        ("write",),
+    ],
+)
+def test_an_error_is_json_too(run: Run, call: tuple[str, ...]):
+    run("write", "note", "text")
+    failed = run(*call, "--json")
+    error = failed.json["error"]
+    assert failed.json["memstore"] == 1
+    assert error["code"] == failed.code != 0
+    assert _is({key: error[key] for key in ERROR}, ERROR)
+    assert failed.err.startswith(f"memstore: {error['message'][:20]}")
+
+
+@pytest.mark.parametrize("text", ["\ud800", "\0", "\u2028\u2029", "\x1b[31m", "\U0010ffff", "\udcff"])
+def test_json_takes_every_text(text: str):
+    assert json.loads(dumped({"text": text})) == {"text": text}
+    assert dumped({"text": text}).isascii()
+
+
+def test_content_is_text_or_base64():
+    assert content_shape("ü".encode()) == {"content": "ü", "encoding": "utf-8"}
+    assert content_shape(b"\xff") == {"content": "/w==", "encoding": "base64"}
+
+
+def test_a_time_is_utc_with_microseconds():
+    assert moment_shape(1_772_323_200_000_001) == "2026-03-01T00:00:00.000001Z"
