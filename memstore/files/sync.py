@@ -138,11 +138,10 @@ class Sync:
         scan = folder.scan()
         claim = self._claim(folder)
         row, stamps, last, due = self._known(path)
-        if row is not None and claim == "own" and scan.files == stamps and row.shows == last and not due:
-            if not scan.temporary:
-                self._remember(row, scan.stamp)
-                found.omitted = ()
-                return
+        idle = claim == "own" and scan.files == stamps and not due and not scan.temporary
+        if idle and row is not None and row.shows == last:
+            self._remember(row, scan.stamp)
+            return
         intake = take_stock(folder, scan, stamps, self._world.clock)
         if row is None:
             row = self._first_meeting(folder, claim)

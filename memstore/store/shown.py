@@ -119,7 +119,8 @@ def shown_row(connection: apsw.Connection, folder: int, name: str) -> ShownRow |
     row = one(
         connection,
         "SELECT s.name, (SELECT m.id FROM memory m WHERE m.pk = s.memory), s.version, t.content, s.stamp,"
-        " s.missing_since, s.lines, s.flagged FROM shown s JOIN text t ON t.id = s.text WHERE s.folder = ? AND s.name = ?",
+        " s.missing_since, s.lines, s.flagged FROM shown s JOIN text t ON t.id = s.text"
+        " WHERE s.folder = ? AND s.name = ?",
         (folder, name),
     )
     if row is None:
