@@ -8,7 +8,7 @@ import click
 
 from memstore.cli import terminal
 from memstore.cli.state import State, json_option
-from memstore.cli.telling import tell_files
+from memstore.cli.telling import saved_shape, tell_files
 from memstore.cli.terminal import printable, when
 from memstore.errors import InputRefused, NotFound
 
@@ -75,19 +75,7 @@ def resolve(state: State, reference: str, take: str | None, tool: str | None) ->
         chosen = "text" if text is not None else str(take)
         saved = memories.resolve(record.id, chosen, text=text)
     if state.json:
-        from memstore.cli.shapes import files_shape, memory_shape
-
-        shape = (
-            None
-            if saved is None
-            else {
-                "what": saved.what,
-                "memory": memory_shape(saved.memory),
-                "operation": saved.operation,
-                "seq": saved.seq,
-                "files": files_shape(saved.files),
-            }
-        )
+        shape = None if saved is None else saved_shape(saved)
         state.emit("resolve", {"conflict": record.id, "resolution": chosen, "saved": shape})
     state.report(printable(f"settled the conflict in {record.path}: {take or 'merged by ' + str(tool)}"))
     if saved is not None:

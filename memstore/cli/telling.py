@@ -29,21 +29,25 @@ _DONE = {
 def tell_saved(state: State, command: str, saved: Saved) -> None:
     """Says what a write saved, and as which version; then what its files came to."""
     if state.json:
-        from memstore.cli.shapes import files_shape, memory_shape
-
-        shape = {
-            "what": saved.what,
-            "memory": memory_shape(saved.memory),
-            "operation": saved.operation,
-            "seq": saved.seq,
-            "files": files_shape(saved.files),
-        }
-        state.emit(command, shape)
+        state.emit(command, saved_shape(saved))
     memory = saved.memory
     operation = "" if saved.seq is None else f", operation #{saved.seq}"
     done = _DONE.get(saved.what, saved.what)
     state.report(f"{done} {printable(memory.path)}: version {memory.version}, token {memory.token}{operation}")
     tell_files(state, saved.files)
+
+
+def saved_shape(saved: Saved) -> dict[str, object]:
+    """A write and what became of its files, as JSON has it."""
+    from memstore.cli.shapes import files_shape, memory_shape
+
+    return {
+        "what": saved.what,
+        "memory": memory_shape(saved.memory),
+        "operation": saved.operation,
+        "seq": saved.seq,
+        "files": files_shape(saved.files),
+    }
 
 
 def tell_files(state: State, files: SyncReport) -> None:
