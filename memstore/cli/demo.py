@@ -8,10 +8,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 import click
 
+import memstore
 from memstore.app import Memstore
 from memstore.cli.demo_writer import MERGED, SHARED
 from memstore.core.model import INDEX_NAME
@@ -20,7 +22,8 @@ from memstore.errors import InputRefused
 from memstore.store.ddl import sample_directory
 from memstore.world import World
 
-_PASSED_ON = ("PATH", "PYTHONPATH", "PYTHONSAFEPATH", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
+_PASSED_ON = ("PATH", "PYTHONSAFEPATH", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
+_PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(memstore.__file__)))
 _GIT = ("-c", "user.name=demo", "-c", "user.email=demo@example.invalid", "-c", "init.defaultBranch=main")
 
 
@@ -77,6 +80,7 @@ def _set_up(directory: str) -> Stage:
         "MEMSTORE_HOME": os.path.join(directory, "memstore"),
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
+        "PYTHONPATH": os.pathsep.join([_PACKAGES, *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
     os.makedirs(home)
     _git(environment, directory, "init", "-q", repository)
@@ -137,35 +141,32 @@ def _write_at_once(stage: Stage, memories: Memstore, writers: int, rounds: int) 
 
 
 def _run_writers(stage: Stage, writers: int, rounds: int) -> tuple[list[tuple[str, str]], float, int]:
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-m", "memstore.cli.demo_writer", f"writer-{number}", str(rounds)],
-            cwd=stage.worktrees[number % 2],
-            env=stage.environment | {"MEMSTORE_SESSION": f"session-{number}"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for number in range(writers)
-    ]
-    for process in processes:
-        assert process.stdout is not None
-        process.stdout.readline()
-    start = time.monotonic()
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    acknowledged: list[tuple[str, str]] = []
-    failed = 0
-    for process in processes:
-        out, _ = process.communicate()
-        failed += process.returncode != 0
-        for line in out.split("\n"):
-            if line.startswith("ack "):
-                _, where, text = line.split(" ", 2)
-                acknowledged.append((where, text))
-    return acknowledged, time.monotonic() - start, failed
+    """Starts all, waits until each is ready, lets them go at once, and gathers what they were told was saved."""
+    with ExitStack() as stack:
+        processes = [stack.enter_context(_writer(stage, number, rounds)) for number in range(writers)]
+        for process in processes:
+            assert process.stdout is not None
+            process.stdout.readline()
+        start = time.monotonic()
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        told = [process.communicate()[0] for process in processes]
+    seconds = time.monotonic() - start
+    acks = [line.split(" ", 2) for out in told for line in out.split("\n") if line.startswith("ack ")]
+    return [(where, text) for _, where, text in acks], seconds, sum(process.returncode != 0 for process in processes)
+
+
+def _writer(stage: Stage, number: int, rounds: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "memstore.cli.demo_writer", f"writer-{number}", str(rounds)],
+        cwd=stage.worktrees[number % 2],
+        env=stage.environment | {"MEMSTORE_SESSION": f"session-{number}"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def _look_at_files(memories: Memstore) -> None:

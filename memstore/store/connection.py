@@ -50,6 +50,7 @@ class Link:
         self.connection = connection
         self._turn = turn
         self._pid = os.getpid()
+        self._closed = False
         found = os.stat(path)
         self._file = (found.st_dev, found.st_ino)
 
@@ -98,7 +99,10 @@ class Link:
 
     def close(self) -> None:
         """Closes the connection and the queue."""
-        self.connection.close()
+        if not self._closed:
+            self._closed = True
+            self.connection.close()
+            guard.release(self.path)
         if self._turn is not None:
             self._turn.close()
 

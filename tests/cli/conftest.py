@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner
 
 from memstore.cli.main import program
-from memstore.store import guard
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,6 @@ def run(repo: Path) -> Run:
     """Runs `memstore` as if started in the repository; `at` another directory, `stdin` what is piped in."""
 
     def call(*args: str, stdin: str | bytes | None = None, at: Path | None = None) -> Ran:
-        guard._protected.clear()  # as in a process of its own: inodes of closed files are used again
         result = CliRunner().invoke(program, ["-C", str(at or repo), *args], input=stdin)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         assert "Traceback" not in result.output
