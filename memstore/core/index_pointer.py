@@ -20,7 +20,11 @@ _READ = 4_000
 
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _UNSEEN_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
+_SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))
+_UNSEEN_PRINTABLE = _UNSEEN_LETTERS | _SELECTORS
+_TAGS = "\U000e0000"
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_SPECIAL = frozenset("[]<\\@!`")
 _JOINERS = "\u200c\u200d"
 _PLAIN_IN_PATHS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+,=")
 
@@ -56,7 +60,7 @@ def visible(text: str) -> str:
 
     Joiners stay where emoji, Persian or Indic scripts need them: one by one, between non-ASCII characters.
     """
-    if text.isascii() and text.isprintable():
+    if text.isprintable() and _UNSEEN_PRINTABLE.isdisjoint(text) and max(text, default="") < _TAGS:
         return " ".join(text.split())
     seen: list[str] = []
     for at, char in enumerate(text):
@@ -91,6 +95,8 @@ def _joinable(char: str) -> bool:
 
 def _escaped(text: str, *, in_title: bool = False) -> list[str]:
     """One string per character of the text, so that a cut never parts a backslash from what it escapes."""
+    if _SPECIAL.isdisjoint(text):
+        return list(text)
     out: list[str] = []
     before = " "
     for at, char in enumerate(text):

@@ -30,7 +30,8 @@ LONGEST_TERM = 64  # code points; longer runs (keys, base64) are cut, alike in t
 LONGEST_IDENTIFIER = 200  # what is longer is no name anybody types: only its parts are terms
 MOST_WORDS = 64  # of one query; the store then picks the rarest among them
 MOST_QUERY_CHARACTERS = 20_000
-_SLICE = 1 << 16  # a text is worked in pieces of this many characters, which bounds memory
+_SLICE = 1 << 16  # a line is worked in pieces of this many characters, which bounds memory
+_LINE = 400  # the terms of shorter lines are remembered: most lines of an edited text are as they were
 
 _SPACELESS = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59\u0e81-\u0eff\u0f40-\u0fbc\u1000-\u1049\u1780-\u17d3"  # to Khmer
@@ -64,6 +65,12 @@ _SPACELESS_BOUNDS = sorted(
     bound for first, last in re.findall("(.)(?:-(.))?", _SPACELESS) for bound in (first, chr(ord(last or first) + 1))
 )
 
+# Runs of what folding may change: all but ASCII, Han, Kana and the commonest punctuation. Only the marks below
+# join with a character before them, which may be one of those.
+_FOLDING = re.compile(
+    "[^\\x00-\x7f\u2013\u2014\u201c\u201d\u3001\u3002\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff]+"
+)
+_JOINING = re.compile("[\u0300-\u0344\u3099\u309a\uff9e\uff9f]")
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\u20d0-\u20ff\ufe00-\ufe0f\ufeff"
     "\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff]+"
@@ -131,7 +138,13 @@ class Query:
 
 def document_terms(text: str) -> str:
     """The terms of a text, parted by spaces, in the order of the text."""
-    return " ".join(filter(None, map(_slice_terms, _slices(text))))
+    return " ".join(filter(None, map(_line_terms, text.split("\n"))))
+
+
+def _line_terms(line: str) -> str:
+    if len(line) <= _LINE:
+        return _known_terms(line)
+    return " ".join(filter(None, map(_slice_terms, _slices(line))))
 
 
 def _slice_terms(text: str) -> str:
@@ -145,6 +158,9 @@ def _slice_terms(text: str) -> str:
         else:
             terms.append(_name_terms(chunk) if len(chunk) <= LONGEST_IDENTIFIER else _long_terms(chunk))
     return " ".join(filter(None, terms))
+
+
+_known_terms = lru_cache(maxsize=8192)(_slice_terms)
 
 
 def index_document(name: str, description: str, body: str) -> tuple[str, str, str]:
@@ -171,8 +187,7 @@ def fold(text: str) -> str:
     """Without compatibility forms, accents and invisible characters; the case stays: it parts camelCase."""
     if text.isascii():
         return text
-    text = _INVISIBLE.sub("", normalize("NFKC", text))
-    return _FOLDED.sub(_fold_letters, text)
+    return _fold_all(text) if _JOINING.search(text) else _FOLDING.sub(_fold_run, text)
 
 
 def is_spaceless(chunk: str) -> bool:
@@ -187,6 +202,18 @@ def _chunks(folded: str) -> list[str]:
 @cache
 def _any_chunk() -> re.Pattern[str]:
     return re.compile(_CHUNK)  # when it is needed: takes 3 ms
+
+
+def _fold_run(match: re.Match[str]) -> str:
+    text = match[0]
+    return _folded(text) if len(text) <= LONGEST_TERM else _fold_all(text)
+
+
+def _fold_all(text: str) -> str:
+    return _FOLDED.sub(_fold_letters, _INVISIBLE.sub("", normalize("NFKC", text)))
+
+
+_folded = lru_cache(maxsize=4096)(_fold_all)
 
 
 def _fold_letters(match: re.Match[str]) -> str:

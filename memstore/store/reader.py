@@ -56,6 +56,8 @@ class HeadRow:
     token: str
     path: str
     origin: Any
+    name: str
+    description: str
     state: State
 
 
@@ -91,7 +93,7 @@ def head_row(connection: apsw.Connection, memory: str) -> HeadRow | None:
     if row is None:
         return None
     state = State(Shelf(row[3], row[4]), row[5], text_content(row[6]), row[7] == "live", bool(row[8]), row[9])
-    return HeadRow(row[18], row[19], row[1], row[2], row[5], row[13], state)
+    return HeadRow(row[18], row[19], row[1], row[2], row[5], row[13], row[10], row[11], state)
 
 
 def memory_pk(connection: apsw.Connection, memory: str) -> int:

@@ -26,7 +26,7 @@ from memstore.core.ids import fingerprint
 from memstore.core.ids import token as version_token
 from memstore.core.model import Applied, Origin, State, Version, least_trusted
 from memstore.core.names import collision_key, stem
-from memstore.core.terms import index_document
+from memstore.core.terms import document_terms, index_document
 from memstore.errors import Defect, NameTaken, NotFound, OperationReused, StaleVersion
 from memstore.store import lines
 from memstore.store.connection import many, one
@@ -114,15 +114,16 @@ def apply(connection: apsw.Connection, change_set: ChangeSet, texts: dict[bytes,
         return done
     seq = _insert_operation(connection, change_set, request)
     versions: list[Version] = []
-    touched: set[int] = set()
+    touched: dict[int, bool] = {}
     for change in change_set.changes:
-        version, pk = _apply_change(connection, change_set, seq, change, texts)
+        version, pk, told_anew = _apply_change(connection, change_set, seq, change, texts)
         if pk in touched:
             raise Defect("one operation writes a memory once")
-        touched.add(pk)
+        touched[pk] = told_anew or bool(change_set.lines)
         versions.append(version)
     lines.apply_changes(connection, seq, change_set.lines)
-    lines.follow(connection, seq, change_set.operation, touched, now=change_set.at, real=change_set.real)
+    followed = {pk for pk, told_anew in touched.items() if told_anew}
+    lines.follow(connection, seq, change_set.operation, followed, now=change_set.at, real=change_set.real)
     for conflict in change_set.conflicts:
         _apply_conflict(connection, seq, conflict)
     return Applied(change_set.operation, seq, tuple(versions))
@@ -175,12 +176,14 @@ def _insert_operation(connection: apsw.Connection, change_set: ChangeSet, reques
 
 def _apply_change(
     connection: apsw.Connection, change_set: ChangeSet, seq: int, change: Change, texts: dict[bytes, Text]
-) -> tuple[Version, int]:
+) -> tuple[Version, int, bool]:
+    """The version that was written, its memory's row, and whether the index may have to say something else of it."""
     head = head_row(connection, change.memory)
     state = next_state(change, None if head is None else head.state)
     _check_expectation(change, head)
     text = texts.get(state.content) or prepare(state.content)
-    if not (head is not None and head.path == state.path and head.state.shelf == state.shelf and head.state.live):
+    stands = head is not None and head.path == state.path and head.state.shelf == state.shelf and head.state.live
+    if not stands:
         _check_address(connection, change.memory, state)
     version = Version(
         memory=change.memory,
@@ -197,7 +200,10 @@ def _apply_change(
         seq=seq,
         at=change_set.at,
     )
-    return version, _write_version(connection, version, head, text, change)
+    told_anew = not (
+        stands and state.live and head is not None and (head.name, head.description) == (version.name, text.description)
+    )
+    return version, _write_version(connection, version, head, text, change), told_anew
 
 
 def _check_expectation(change: Change, head: HeadRow | None) -> None:
@@ -278,7 +284,7 @@ def _name_terms(text: Text, path: str) -> str:
     file = stem(path)
     if text.name == file:
         return text.terms[0]
-    return f"{text.terms[0]} {index_document(file, '', '')[0]}".strip()
+    return f"{text.terms[0]} {document_terms(file)}".strip()
 
 
 def _apply_conflict(connection: apsw.Connection, seq: int, conflict: OpenConflict | CloseConflict) -> None:
