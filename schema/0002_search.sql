@@ -31,3 +31,6 @@ CREATE TRIGGER search_document_update AFTER UPDATE ON search_document BEGIN
     INSERT INTO search_index (rowid, name, description, body)
     VALUES (new.memory, new.name, new.description, new.body);
 END;
+
+-- What an older store holds is segmented as soon as it is open.
+UPDATE store SET terms_version = 0;

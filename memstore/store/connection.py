@@ -23,6 +23,7 @@ from memstore.errors import (
     MemstoreError,
     StoreBusy,
     StoreDamaged,
+    StoreNewer,
     StoreReadOnly,
     StoreUnavailable,
 )
@@ -39,7 +40,10 @@ Row = tuple[Any, ...]
 """A row of a STRICT table: its columns have the types that the schema gives them."""
 
 APPLICATION_ID = 0x6D656D73
-BUSY_MILLISECONDS = 5_000
+BUSY_MILLISECONDS = 2_500
+"""With the time in the queue (`turn.PATIENCE`), a write waits five seconds at most."""
+
+_WAL_BYTES = 16 * 1024 * 1024
 
 
 class Link:
@@ -50,74 +54,124 @@ class Link:
         self.connection = connection
         self._turn = turn
         self._pid = os.getpid()
-        self._closed = False
-        found = os.stat(path)
-        self._file = (found.st_dev, found.st_ino)
+        self._schema: int | None = None
+        self._files = guard.protect(path)
+        self._database = guard.identity(path)
+        self._log = guard.identity(path + "-wal")
 
     @property
     def writable(self) -> bool:
         """Whether the database was opened for writing."""
         return self._turn is not None
 
+    def settle(self, schema: int) -> None:
+        """The database is ready, with this schema: from now on it must be these files and this schema."""
+        self._schema = schema
+        earlier, self._files = self._files, guard.protect(self.path)
+        guard.release(earlier)
+        self._log = guard.identity(self.path + "-wal")
+
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
-        """One write transaction. Raises StoreBusy, StoreReadOnly, DiskFull or StoreUnavailable."""
-        self._check()
+        """One write transaction. Raises StoreBusy, StoreReadOnly, DiskFull, StoreNewer or StoreUnavailable."""
+        self._check_process()
         if self._turn is None:
-            raise StoreReadOnly(f"the store {self.path} was opened read-only", hint=_READ_ONLY_HINT)
+            raise StoreReadOnly(f"the store {self.path} was opened read-only", hint=READ_ONLY_HINT)
         connection = self.connection
-        self._turn.take()
         try:
+            self._turn.take()
+            self._check_files()
             try:
                 connection.execute("BEGIN IMMEDIATE")
             except apsw.Error as error:
-                raise translated(error, self.path) from error
+                raise self._translated(error) from error
             try:
+                self._check_schema()
                 yield connection
                 connection.execute("COMMIT")
             except BaseException as error:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                self._roll_back()
                 if isinstance(error, apsw.Error):
-                    raise translated(error, self.path) from error
+                    raise self._translated(error) from error
                 raise
+            # A commit into a file that nobody sees any more must not be acknowledged.
+            self._check_files()
         finally:
             self._turn.give()
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """One view of the store: everything read inside belongs to one moment. Never waits for a writer."""
-        self._check()
+        self._check_process()
+        self._check_files()
         try:
             self.connection.execute("BEGIN")
             try:
                 yield self.connection
             finally:
-                self.connection.execute("COMMIT" if self.connection.in_transaction else "SELECT 1")
+                self._roll_back()
         except apsw.Error as error:
-            raise translated(error, self.path) from error
+            raise self._translated(error) from error
 
     def close(self) -> None:
-        """Closes the connection and the queue."""
-        if not self._closed:
-            self._closed = True
-            self.connection.close()
-            guard.release(self.path)
+        """Closes the connection and the queue; in a forked process it leaves them to the one that opened them."""
+        if os.getpid() != self._pid:
+            return
+        self.connection.close()
+        guard.release(self._files)
+        self._files = ()
         if self._turn is not None:
             self._turn.close()
 
-    def _check(self) -> None:
+    def leave(self) -> None:
+        """Closes a database that was refused: what stands in its log is not moved into it."""
+        _keep_log(self.connection, self.path)
+        self.close()
+
+    def _check_process(self) -> None:
         if os.getpid() != self._pid:
             raise Defect("a store's connection was used in a forked process")
-        try:
-            found = os.stat(self.path)
-        except OSError as error:
-            raise StoreUnavailable(f"the store {self.path} is gone: {error.strerror}", hint="open it again") from error
-        if (found.st_dev, found.st_ino) != self._file:
+
+    def _check_files(self) -> None:
+        found = guard.identity(self.path)
+        if found is None:
+            raise StoreUnavailable(f"the store {self.path} is gone", hint="open it again")
+        if found != self._database or (
+            self._log is not None and self.writable and guard.identity(self.path + "-wal") != self._log
+        ):
             raise StoreUnavailable(f"the store {self.path} was replaced while it was open", hint="open it again")
 
+    def _check_schema(self) -> None:
+        if self._schema is None:
+            return
+        found = self.connection.pragma("user_version")
+        if found != self._schema:
+            raise StoreNewer(
+                f"{self.path} has schema {found} now, this memstore works with {self._schema}; nothing was written",
+                hint="another memstore has changed it meanwhile: start this one again, or upgrade it",
+            )
 
-_READ_ONLY_HINT = "check the permissions of the store's folder, or move it with MEMSTORE_HOME"
+    def _roll_back(self) -> None:
+        """Ends the transaction. Where even that fails, only a fresh connection knows what the database holds."""
+        if not self.connection.in_transaction:
+            return
+        try:
+            self.connection.execute("ROLLBACK")
+        except apsw.Error:
+            self.close()
+
+    def _translated(self, error: apsw.Error) -> MemstoreError:
+        if isinstance(error, apsw.SQLError):
+            try:
+                self._check_schema()
+            except StoreNewer as newer:
+                return newer
+            except apsw.Error:
+                pass
+        return translated(error, self.path)
+
+
+READ_ONLY_HINT = "check the permissions of the store's folder, or move it with MEMSTORE_HOME"
 
 
 def one(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Row | None:
@@ -142,21 +196,8 @@ def check_engine() -> None:
         )
 
 
-def create_file(path: str) -> None:
-    """An empty database file, readable by its owner alone, unless there is one."""
-    if os.path.lexists(path):
-        return
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    except FileExistsError:
-        return
-    except OSError as error:
-        raise StoreUnavailable(f"the store {path} cannot be made: {error.strerror}", hint=_READ_ONLY_HINT) from error
-    os.close(descriptor)
-
-
 def open_link(path: str, *, writable: bool = True) -> Link:
-    """Opens the database at `path`, which must be a regular file of this user.
+    """Opens the database at `path`, which must be a regular file of this user, under no symbolic link.
 
     Raises StoreDamaged for what is no database, StoreUnavailable and its kinds otherwise.
     """
@@ -164,7 +205,19 @@ def open_link(path: str, *, writable: bool = True) -> Link:
     _check_file(path)
     flags = apsw.SQLITE_OPEN_NOFOLLOW | (apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY)
     try:
-        connection = apsw.Connection(path, flags=flags)
+        connection = _connect(path, flags)
+    except apsw.CantOpenError as error:
+        if writable or not _is_at_rest(path):
+            raise translated(error, path) from error
+        connection = _connect_at_rest(path, flags)
+    except apsw.Error as error:
+        raise translated(error, path) from error
+    return Link(path, connection, Turn(os.path.dirname(path)) if writable else None)
+
+
+def _connect(name: str, flags: int) -> apsw.Connection:
+    connection = apsw.Connection(name, flags=flags)
+    try:
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
         connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
@@ -172,17 +225,42 @@ def open_link(path: str, *, writable: bool = True) -> Link:
         connection.execute("PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA synchronous = FULL")
         if sys.platform == "darwin":
             connection.execute("PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON")
+        connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
+        # The first read makes the side files, which the guard has to know.
+        connection.pragma("schema_version")
+    except apsw.Error:
+        _keep_log(connection, name)
+        connection.close()
+        raise
+    return connection
+
+
+def _is_at_rest(path: str) -> bool:
+    """Whether all that was committed stands in the database file itself."""
+    return not os.path.exists(path + "-wal") or os.path.getsize(path + "-wal") == 0
+
+
+def _connect_at_rest(path: str, flags: int) -> apsw.Connection:
+    """Reads where no side files can be made: a read-only folder, in which nobody else can be writing either."""
+    from urllib.parse import quote
+
+    try:
+        return _connect(f"file:{quote(os.fsencode(path))}?immutable=1", flags | apsw.SQLITE_OPEN_URI)
     except apsw.Error as error:
         raise translated(error, path) from error
-    guard.protect(path)
-    return Link(path, connection, Turn(os.path.dirname(path)) if writable else None)
+
+
+def _keep_log(connection: apsw.Connection, path: str) -> None:
+    """What is refused is left as it is: closing the last connection would move its log into the database."""
+    if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0:
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
 
 
 def _check_file(path: str) -> None:
     try:
         found = os.lstat(path)
     except OSError as error:
-        raise StoreUnavailable(f"the store {path} cannot be opened: {error.strerror}", hint=_READ_ONLY_HINT) from error
+        raise StoreUnavailable(f"the store {path} cannot be opened: {error.strerror}", hint=READ_ONLY_HINT) from error
     if not stat.S_ISREG(found.st_mode):
         raise StoreDamaged(f"{path} is not a regular file; nothing was changed", hint="move it out of the way")
     if found.st_uid != os.geteuid() and os.geteuid() != 0:
@@ -199,13 +277,17 @@ def translated(error: apsw.Error, path: str) -> MemstoreError:
         return DiskFull(
             f"the disk is full; nothing was written to {path}", hint="free some space and repeat the command"
         )
+    if isinstance(error, apsw.ConnectionClosedError):
+        return StoreUnavailable(f"the store {path} is closed", hint="open it again")
+    if getattr(error, "extendedresult", 0) == apsw.SQLITE_READONLY_DBMOVED:
+        return StoreUnavailable(f"the store {path} was replaced while it was open", hint="open it again")
     if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError)):
-        return StoreReadOnly(f"the store {path} cannot be written: it is read-only", hint=_READ_ONLY_HINT)
+        return StoreReadOnly(f"the store {path} cannot be written: it is read-only", hint=READ_ONLY_HINT)
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
         return StoreDamaged(
             f"{path} does not read as a sound database ({error}); it was left exactly as it is",
             hint="copy the store's folder before anything else; the memory files are untouched and can be imported",
         )
     if isinstance(error, (apsw.IOError, apsw.CantOpenError)):
-        return StoreUnavailable(f"the store {path} cannot be read or written now ({error})", hint=_READ_ONLY_HINT)
+        return StoreUnavailable(f"the store {path} cannot be read or written now ({error})", hint=READ_ONLY_HINT)
     return Defect(f"SQLite refused a statement: {error}")

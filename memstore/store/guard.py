@@ -3,7 +3,8 @@
 POSIX locks belong to the process: closing *any* descriptor of a database file drops every lock that SQLite holds
 on it, and acknowledged commits are then lost without a word. SQLite opens its files in C, which raises no audit
 event; whatever opens them from Python does, and is refused here. The hook cannot be taken out again, so it is
-put in once, with the first store that is opened.
+put in once, with the first store that is opened. A path that is relative to an open directory (`dir_fd`) does
+not reach the hook whole: nothing in the program opens a store's directory.
 """
 
 from __future__ import annotations
@@ -14,58 +15,76 @@ from typing import Any
 
 from memstore.errors import Defect
 
-_live: dict[str, int] = {}
-"""The databases that are open in this process, and how often."""
+File = tuple[int, int]
+"""Device and inode."""
 
+_protected: dict[File, int] = {}
 _installed = False
 _SUFFIXES = ("", "-wal", "-shm")
 
 
-def protect(path: str) -> None:
-    """Refuses every open of the database at `path`, and of its side files, by anything but SQLite, until `release`."""
+def identity(path: str) -> File | None:
+    """Which file lies at a path; None where there is none. Opens nothing."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def protect(path: str) -> tuple[File, ...]:
+    """Refuses from now on every open of the database at `path` and of its side files by anything but SQLite.
+
+    Returns the files, for `release` once SQLite has closed them: their inodes are used again by others.
+    """
     global _installed
-    _live[path] = _live.get(path, 0) + 1
+    files = tuple(file for suffix in _SUFFIXES if (file := identity(path + suffix)) is not None)
+    for file in files:
+        _protected[file] = _protected.get(file, 0) + 1
     if not _installed:
         sys.addaudithook(_refuse)
         _installed = True
+    return files
 
 
-def release(path: str) -> None:
-    """The database was closed: once for each `protect`."""
-    count = _live.get(path, 0) - 1
-    if count > 0:
-        _live[path] = count
-    else:
-        _live.pop(path, None)
+def release(files: tuple[File, ...]) -> None:
+    """Takes back what one `protect` did."""
+    for file in files:
+        left = _protected.pop(file, 0) - 1
+        if left > 0:
+            _protected[file] = left
 
 
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
-    if (event != "open" and event != "sqlite3.connect") or not _live:
+    if event != "open" and event != "sqlite3.connect":
         return
     target = arguments[0]
-    if isinstance(target, int) or target is None:
+    if isinstance(target, int) or target is None or not _protected:
         return
-    try:
-        if isinstance(target, str) and target.startswith("file:"):
-            target = target[5:].split("?", 1)[0]
-        found = os.stat(target)
-    except (OSError, ValueError, TypeError):
-        return
-    if _is_live(found.st_dev, found.st_ino):
-        raise Defect(
-            f"{event} of a live store's file was refused: it would drop SQLite's locks",
-            hint="read the store through memstore, or from another process",
-        )
+    names = [target]
+    if isinstance(target, str) and target.startswith("file:"):
+        names.append(_path_of_uri(target))
+    for name in names:
+        try:
+            found = os.stat(name)
+        except (OSError, ValueError, TypeError):
+            continue
+        if (found.st_dev, found.st_ino) in _protected:
+            raise Defect(
+                f"{event} of a live store's file was refused: it would drop SQLite's locks",
+                hint="read the store through memstore, or from another process",
+            )
 
 
-def _is_live(device: int, inode: int) -> bool:
-    """Whether this is a file of a live store now: side files come and go, and inodes are used again."""
-    for path in tuple(_live):
-        for suffix in _SUFFIXES:
-            try:
-                found = os.stat(path + suffix)
-            except OSError:
-                continue
-            if (found.st_dev, found.st_ino) == (device, inode):
-                return True
-    return False
+def _path_of_uri(uri: str) -> bytes:
+    path = uri[5:].split("#", 1)[0].split("?", 1)[0]
+    if path.startswith("//"):
+        path = "/" + path[2:].partition("/")[2]
+    first, *rest = os.fsencode(path).split(b"%")
+    decoded = first
+    for part in rest:
+        try:
+            decoded += bytes.fromhex(part[:2].decode("ascii")) + part[2:]
+        except ValueError:
+            decoded += b"%" + part
+    return decoded

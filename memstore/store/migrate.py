@@ -11,9 +11,10 @@ import os
 import apsw
 
 from memstore.core.terms import TERMS_VERSION
-from memstore.errors import StoreDamaged, StoreNewer
-from memstore.store.connection import APPLICATION_ID, translated
+from memstore.errors import StoreDamaged, StoreNewer, StoreUnavailable
+from memstore.store.connection import APPLICATION_ID, one, translated
 from memstore.store.ddl import migrations
+from memstore.store.plainfile import sync_directory
 
 
 def schema_version(connection: apsw.Connection) -> int:
@@ -26,18 +27,25 @@ def schema_version(connection: apsw.Connection) -> int:
 def check(connection: apsw.Connection, path: str) -> bool:
     """True where the schema is the present one, False where steps are missing. Raises StoreNewer, StoreDamaged."""
     try:
-        version = schema_version(connection)
+        return _check(connection, path)
     except apsw.Error as error:
         raise translated(error, path) from error
+
+
+def _check(connection: apsw.Connection, path: str) -> bool:
+    version = schema_version(connection)
     latest = len(migrations())
+    foreign = connection.pragma("application_id") != APPLICATION_ID
+    if version == 0:
+        foreign = one(connection, "SELECT 1 FROM sqlite_schema LIMIT 1") is not None
+    if foreign or version < 0:
+        raise StoreDamaged(
+            f"{path} is a database of another program; nothing was changed", hint="move it out of the way"
+        )
     if version > latest:
         raise StoreNewer(
             f"{path} has schema {version}, this memstore knows {latest}; it was left as it is",
             hint="upgrade memstore",
-        )
-    if version > 0 and connection.pragma("application_id") != APPLICATION_ID:
-        raise StoreDamaged(
-            f"{path} is a database of another program; nothing was changed", hint="move it out of the way"
         )
     return version == latest
 
@@ -49,18 +57,10 @@ def migrate(connection: apsw.Connection, *, store: str = "", now: int = 0) -> No
     if 0 < found < len(migrations()):
         _copy(connection, found)
     for number, script in migrations():
-        if number <= found:
-            continue
         connection.execute("BEGIN IMMEDIATE")
         try:
-            connection.execute(script)
-            if number == 1:
-                connection.execute(
-                    "INSERT INTO store (id, created_at, terms_version) VALUES (?, ?, ?)",
-                    (store, now, TERMS_VERSION),
-                )
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {number}")
+            if schema_version(connection) == number - 1:
+                _step(connection, number, script, store, now)
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -68,9 +68,29 @@ def migrate(connection: apsw.Connection, *, store: str = "", now: int = 0) -> No
             raise
 
 
+def _step(connection: apsw.Connection, number: int, script: str, store: str, now: int) -> None:
+    connection.execute(script)
+    if number == 1:
+        connection.execute(
+            "INSERT INTO store (id, created_at, terms_version) VALUES (?, ?, ?)", (store, now, TERMS_VERSION)
+        )
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {number}")
+
+
 def _copy(connection: apsw.Connection, version: int) -> None:
+    """All that an older schema held, beside the database. A copy that an interrupted migration left gives way."""
     target = f"{connection.filename}.before-schema-{version + 1}"
-    if os.path.lexists(target):
-        return
-    connection.execute("VACUUM INTO ?", (target + ".part",))
-    os.rename(target + ".part", target)
+    part = target + ".part"
+    try:
+        if os.path.lexists(part):
+            os.unlink(part)
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        connection.execute("VACUUM INTO ?", (part,))
+        os.rename(part, target)
+        sync_directory(os.path.dirname(target))
+    except OSError as error:
+        raise StoreUnavailable(
+            f"no copy of {connection.filename} could be made before its schema changes: {error.strerror}",
+            hint="make room in the store's folder, then repeat the command",
+        ) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,14 +11,14 @@ import apsw
 from memstore.core.changes import ChangeSet
 from memstore.core.index_values import Line
 from memstore.core.model import SHELF, Applied, ConflictRecord, Memory, Operation, Provenance, Shelf, Version
-from memstore.core.terms import TERMS_VERSION, Query
+from memstore.core.terms import Query
 from memstore.core.undo import LineStep
-from memstore.errors import MemstoreError, StoreDamaged, StoreReadOnly, StoreUnavailable
+from memstore.errors import MemstoreError, StoreUnavailable
 from memstore.store import lines, migrate, reader, search, shown, writer
-from memstore.store.connection import Link, create_file, open_link, translated
+from memstore.store.connection import Link, open_link
+from memstore.store.opening import DATABASE as DATABASE
+from memstore.store.opening import open_ready
 
-DATABASE = "store.db"
-_BORN = "store.id"
 Made = list[tuple[str, str, int, str]]
 _NOBODY = Provenance("tool", "")
 
@@ -42,72 +41,7 @@ class Store:
 
         `store`: the id a new store gets. `clock`: unix microseconds. Raises StoreNewer, StoreDamaged and kin.
         """
-        path = os.path.join(directory, DATABASE)
-        if not os.path.lexists(path):
-            if not writable:
-                raise StoreUnavailable(f"there is no store at {path}", hint="run `memstore sync` in the repository")
-            return cls._open_first(directory, path, store, clock)
-        if writable and not os.access(path, os.W_OK):
-            writable = False
-        link = open_link(path, writable=writable)
-        try:
-            ready = migrate.check(link.connection, path)
-        except MemstoreError:
-            link.close()
-            raise
-        if not ready:
-            link.close()
-            if not writable:
-                raise StoreReadOnly(f"{path} needs a newer schema and is read-only", hint="make it writable once")
-            return cls._open_first(directory, path, store, clock)
-        opened = cls(directory, link, clock)
-        opened._follow_terms(writable)
-        return opened
-
-    @classmethod
-    def _open_first(cls, directory: str, path: str, store: str, clock: Callable[[], int]) -> Store:
-        """Makes or migrates the database, one process at a time."""
-        try:
-            os.makedirs(directory, mode=0o700, exist_ok=True)
-            lock = os.open(os.path.join(directory, "open.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise StoreReadOnly(
-                f"the store's folder {directory} cannot be used: {error.strerror}",
-                hint="set MEMSTORE_HOME to a folder of yours",
-            ) from error
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            born = os.path.join(directory, _BORN)
-            known = os.path.exists(born)
-            if known and (not os.path.exists(path) or os.path.getsize(path) == 0):
-                raise StoreDamaged(
-                    f"{path} is missing or empty, yet this store has been used; nothing was changed",
-                    hint=f"restore it from a backup; to start afresh, move the folder {directory} away",
-                )
-            create_file(path)
-            link = open_link(path)
-            try:
-                if not migrate.check(link.connection, path):
-                    migrate.migrate(link.connection, store=store, now=clock())
-                if not known:
-                    _write_mark(born, store)
-            except apsw.Error as error:
-                link.close()
-                raise translated(error, path) from error
-            except BaseException:
-                link.close()
-                raise
-            return cls(directory, link, clock)
-        finally:
-            os.close(lock)
-
-    def _follow_terms(self, writable: bool) -> None:
-        row = self._link.connection.execute("SELECT terms_version FROM store").fetchone()
-        if not writable or row is None or row[0] == TERMS_VERSION:
-            return
-        with self._link.writing() as connection:
-            writer.reindex(connection)
-            connection.execute("UPDATE store SET terms_version = ?", (TERMS_VERSION,))
+        return cls(directory, open_ready(directory, store, clock, writable=writable), clock)
 
     def close(self) -> None:
         """Closes the database."""
@@ -260,9 +194,10 @@ class Store:
         """An operation by its number (`12`, `#12`) or the beginning of its id."""
         number = reference.removeprefix("#")
         with self.view() as connection:
+            found = None
             if number.isascii() and number.isdigit() and len(number) < 19:
-                return reader.operation_by_seq(connection, int(number))
-            return reader.operation_by_id(connection, reference)
+                found = reader.operation_by_seq(connection, int(number))
+            return found or reader.operation_by_id(connection, reference)
 
     def operations(self, memory: str | None = None, *, since: int = 0, limit: int = -1) -> list[tuple[Operation, Made]]:
         """Operations, newest first, with what each made."""
@@ -291,7 +226,8 @@ class Store:
 
     def schema(self) -> int:
         """The schema's number."""
-        return migrate.schema_version(self._link.connection)
+        with self.view() as connection:
+            return migrate.schema_version(connection)
 
     def knows(self, content: bytes) -> bool:
         """Whether the store has this very text, in whatever version or conflict."""
@@ -302,12 +238,3 @@ class Store:
         """How many there are of everything."""
         with self.view() as connection:
             return reader.counts(connection)
-
-
-def _write_mark(path: str, store: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(descriptor, store.encode() + b"\n")
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
