@@ -8,7 +8,7 @@ projected afterwards. Nothing is written here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import memstore.core.decisions as d
 from memstore.core.changes import Change, Create, LineChange, OpenConflict, Rename, Retire, Revise
@@ -20,7 +20,17 @@ from memstore.core.reconcile import reconcile_name
 from memstore.files.report import Noted
 from memstore.store import reader
 from memstore.store.connection import Reading
-from memstore.store.shown import Aside, Forget, Missing, ShownChange, ShownRow, Stamp, shown_row, texts_before
+from memstore.store.shown import (
+    Aside,
+    Forget,
+    Missing,
+    ShownChange,
+    ShownRow,
+    Stamp,
+    set_asides,
+    shown_row,
+    texts_before,
+)
 
 LINE_WAIT = 60_000_000
 """Microseconds for which a topic that somebody has just put into the folder waits for a line by its own author."""
@@ -84,10 +94,21 @@ class Absorber:
 
     def known(self, name: str) -> tuple[ShownRow | None, Memory | None]:
         """B and H of a name."""
-        row = shown_row(self._connection, self._folder, name)
-        if row is not None and row.memory is not None:
-            return row, reader.by_id(self._connection, row.memory)
-        return row, reader.by_path(self._connection, SHELF, name)
+        return self.about(name, shown_row(self._connection, self._folder, name))
+
+    def about(self, name: str, row: ShownRow | None) -> tuple[ShownRow | None, Memory | None]:
+        """B and H of a name under which `row` is, or was, shown.
+
+        H is the memory whose text was shown, wherever it stands now: an edit of its file is meant for it. Once
+        it is retired, a living memory that has taken the path counts instead; for that one there is no B.
+        """
+        head = None if row is None or row.memory is None else reader.by_id(self._connection, row.memory)
+        if head is not None and head.state.live:
+            return row, head
+        there = reader.by_path(self._connection, SHELF, name)
+        if head is not None and there is not None and there.state.live:
+            return None, there
+        return row, head or there
 
     def shown_value(self, name: str, row: ShownRow) -> d.Shown:
         """B as the rules want it."""
@@ -113,11 +134,19 @@ class Absorber:
             lambda text: reader.had_text(self._connection, head.id, text, head.version + (0 if head.state.live else 1)),
         )
 
-    def decide(self, name: str, seen: Seen, *, base: ShownRow | None = None) -> None:
-        """Decides about one name and adds what follows to the plan. `base`: a B other than the present one."""
-        row, head = self.known(name)
-        row = base if base is not None else row
+    def decide(self, name: str, seen: Seen) -> None:
+        """Decides about one name and adds what follows to the plan."""
+        self._decide(name, seen, *self.known(name))
+
+    def decide_over(self, name: str, seen: Seen, base: ShownRow | None) -> None:
+        """As `decide`, with what was shown before as B: for a file that a projection brought to light."""
+        self._decide(name, seen, *self.about(name, base))
+
+    def _decide(self, name: str, seen: Seen, row: ShownRow | None, head: Memory | None) -> None:
         if seen.file.content is None and head is not None and head.state.live and row is not None:
+            if collision_key(head.path) != collision_key(name):
+                self.plan.shown.append(Forget(name))  # it stands elsewhere by now, so its old file has to be gone
+                return
             self.plan.gone.add(head.id)
         decision = reconcile_name(
             seen.file,
@@ -140,12 +169,13 @@ class Absorber:
         text = None if merged.conflict or alike(merged.content, head.state.content) else merged.content
         if merged.conflict:
             self._conflict(new, head, content, row.content, "edited and renamed while it changed elsewhere")
-        self.plan.changes.append(Rename(head.id, head.token, new, text))
+        version = head.version
+        if text is not None or head.path != new:
+            version += 1
+            self.plan.changes.append(Rename(head.id, head.token, new, text))
         self.plan.made[collision_key(new)] = head.id
-        self.plan.shown += [
-            Forget(old),
-            self._shows(new, head, seen, head.version + 1, current=text or head.state.content),
-        ]
+        shows = self._shows(new, head, seen, row, version, current=text or head.state.content)
+        self.plan.shown += [Forget(old), shows]
         self.plan.noted.append(Noted(new, "renamed", 28, f"was {old}"))
 
     def _carry_out(
@@ -154,7 +184,7 @@ class Absorber:
         plan = self.plan
         match decision:
             case d.Nothing():
-                if row is not None and seen.file.content is not None:
+                if row is not None and seen.file.content is not None and row.stamp != seen.stamp:
                     plan.shown.append(Stamp(name, seen.stamp))
             case d.LookAgain():
                 plan.again.append(name)
@@ -166,21 +196,21 @@ class Absorber:
                 plan.notices.append(reason)
             case d.Accept():
                 assert head is not None
-                plan.shown.append(self._shows(name, head, seen, head.version, current=head.state.content))
+                plan.shown.append(self._shows(name, head, seen, row, head.version, current=head.state.content))
             case d.Create(content=content, rule=rule):
                 self._create(name, seen, content, rule)
             case d.Revise() | d.Revive():
                 assert head is not None
-                self._revise(name, seen, head, decision)
+                self._revise(name, seen, row, head, decision)
             case d.Conflict(other=other, base=base, fields=fields, rule=rule):
                 assert head is not None
                 note = f"both sides changed {', '.join(fields)}" if fields else _conflict_note(rule)
                 self._conflict(name, head, other, base, note)
-                plan.shown.append(self._shows(name, head, seen, 0, current=head.state.content))
+                plan.shown.append(self._shows(name, head, seen, row, 0, current=head.state.content))
                 plan.project[name] = other
                 plan.noted.append(Noted(name, "conflict", rule, note))
             case d.SetAside(content=content, reason=reason, project=project, rule=rule):
-                plan.shown.append(Aside(name, content, reason))
+                self.set_aside(name, content, reason)
                 plan.noted.append(Noted(name, "set aside", rule, reason))
                 if project:
                     plan.project[name] = content
@@ -207,12 +237,12 @@ class Absorber:
         self.plan.shown.append(ShownRow(name, memory, 1, content, seen.stamp))
         self.plan.noted.append(Noted(name, "created", rule))
 
-    def _revise(self, name: str, seen: Seen, head: Memory, decision: d.Revise | d.Revive) -> None:
+    def _revise(self, name: str, seen: Seen, row: ShownRow | None, head: Memory, decision: d.Revise | d.Revive) -> None:
         content, rule = decision.content, decision.rule
         rewrite = isinstance(decision, d.Revise) and decision.rewrite
         flagged = decision.flagged if isinstance(decision, d.Revise) else ()
         version = head.version
-        if content != head.state.content or not head.state.live:
+        if not head.state.live or not alike(content, head.state.content):
             version += 1
             merged = rewrite or rule in (24, 25)
             self.plan.changes.append(Revise(head.id, head.token, content, merged=merged))
@@ -221,21 +251,31 @@ class Absorber:
         what = "revived" if isinstance(decision, d.Revive) else "merged" if rewrite else "revised"
         detail = f"kept {len(flagged)} newer lines that the file lacked" if flagged else ""
         self.plan.noted.append(Noted(name, what, rule, detail))
-        row = self._shows(name, head, seen, 0 if rewrite else version, current=content)
-        earlier = shown_row(self._connection, self._folder, name)
-        kept = (*(earlier.flagged if earlier is not None else ()), *flagged)
-        self.plan.shown.append(ShownRow(name, row.memory, row.version, row.content, row.stamp, flagged=kept))
+        shows = self._shows(name, head, seen, row, 0 if rewrite else version, current=content)
+        self.plan.shown.append(replace(shows, flagged=tuple(dict.fromkeys((*shows.flagged, *flagged)))))
         if rewrite:
             self.plan.project[name] = seen.file.content
+
+    def set_aside(self, name: str, content: bytes, reason: str) -> None:
+        """Keeps a file's bytes; once, however often it is found before it can be replaced."""
+        known = set_asides(self._connection)
+        if all((name, content, reason) != (other, text, why) for _, other, why, _, text in known):
+            self.plan.shown.append(Aside(name, content, reason))
 
     def _conflict(self, name: str, head: Memory, other: bytes, base: bytes | None, note: str) -> None:
         self.plan.conflicts.append(OpenConflict(self._new_id(), head.id, name, "text", base, other, note))
 
-    def _shows(self, name: str, head: Memory, seen: Seen, version: int, *, current: bytes) -> ShownRow:
-        """B := F. A version that the file does not say is 0: it is nobody's, so that the head counts as moved."""
+    def _shows(
+        self, name: str, head: Memory, seen: Seen, row: ShownRow | None, version: int, *, current: bytes
+    ) -> ShownRow:
+        """B := F. A file that does not say what the memory will say gets version 0, which is nobody's, and no
+        stamp: until it is replaced, each scan reads it again and asks for that."""
         content = seen.file.content
         assert content is not None
-        return ShownRow(name, head.id, version if alike(content, current) else 0, content, seen.stamp)
+        flagged = () if row is None else row.flagged
+        if alike(content, current):
+            return ShownRow(name, head.id, version, content, seen.stamp, flagged=flagged)
+        return ShownRow(name, head.id, 0, content, None, flagged=flagged)
 
 
 def _conflict_note(rule: int) -> str:

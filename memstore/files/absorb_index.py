@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from json import dumps, loads
 
 from memstore.core.changes import AddIndexLine, LineChange, OpenConflict, SetIndexLine, SetListing
 from memstore.core.index import base_of, merge, take_in
+from memstore.core.index_render import Rendering
 from memstore.core.index_values import (
     AddLine,
     ChangeLine,
@@ -21,51 +23,112 @@ from memstore.core.index_values import (
 )
 from memstore.core.index_values import Change as IndexChange
 from memstore.core.model import INDEX_NAME
-from memstore.files.absorb import Plan, Seen, resolver
-from memstore.files.report import Noted
+from memstore.core.reconcile import looks_broken
+from memstore.files.absorb import Absorber, Plan, Seen, resolver
+from memstore.files.report import Noted, counted
 from memstore.store import lines
 from memstore.store.connection import Reading
-from memstore.store.shown import Aside, ShownRow
+from memstore.store.shown import ShownRow
 
 
 def absorb_index(
     connection: Reading,
     row: ShownRow | None,
     seen: Seen,
-    plan: Plan,
+    absorber: Absorber,
     new_id: Callable[[], str],
     topics: dict[str, int | None] | None,
 ) -> None:
     """Adds to the plan what an edited or new MEMORY.md means. `row`: its base; `topics`: files and their mtimes."""
-    content = seen.file.content
+    plan, content = absorber.plan, seen.file.content
     assert content is not None
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        plan.blocked[INDEX_NAME] = f"line {line} is not UTF-8, so the file is left as it is"
-        return
+    reason = _failed_write(content, row)
+    if reason and not seen.file.settled:
+        plan.again.append(INDEX_NAME)
+    elif reason and (row is not None or lines.rows(connection)):
+        _put_back(absorber, content, reason, rule=2)
+    elif reason:
+        _leave(plan, f"it {reason}, so it is left as it is")
+    elif (place := _not_utf8(content)) is not None:
+        _leave(plan, f"line {place} is not UTF-8, so the file is left as it is")
+    else:
+        _absorb_text(connection, row, content, absorber, new_id, topics)
+
+
+def _absorb_text(
+    connection: Reading,
+    row: ShownRow | None,
+    content: bytes,
+    absorber: Absorber,
+    new_id: Callable[[], str],
+    topics: dict[str, int | None] | None,
+) -> None:
+    plan, text = absorber.plan, content.decode("utf-8")
     rows = lines.rows(connection)
     resolve = resolver(connection, plan.made)
     if row is None and not rows:
         added = take_in(text, resolve)
         plan.lines += translated(added, [], new_id)
-        plan.noted.append(Noted(INDEX_NAME, "taken over", 13, f"{len(added)} lines"))
+        if added:
+            plan.noted.append(Noted(INDEX_NAME, "taken over", 13, counted(len(added), "line")))
         return
     base = base_of("") if row is None else base_of(_text(row), _text(row), _ids(row))
     edit = merge(base, rows, text, resolve, gone=plan.gone, topics=None if row is None else topics)
     if edit.restores:
-        if content.strip():
-            plan.shown.append(Aside(INDEX_NAME, content, "a list that was made up while the index was missing"))
-        plan.project[INDEX_NAME] = content
-        plan.noted.append(Noted(INDEX_NAME, "put back", 3, "the file held no edit"))
+        _put_back(absorber, content, "a list that was made up while the index was missing", rule=3)
         return
     plan.lines += translated(edit.changes, rows, new_id)
     plan.conflicts += _conflicts(edit, rows, new_id)
     if edit.changes or edit.conflicts:
         plan.noted.append(Noted(INDEX_NAME, "conflict" if edit.conflicts else "revised", 5, _told(edit)))
     if edit.kept:
-        plan.notices.append(f"{INDEX_NAME}: {len(edit.kept)} lines stay, for they changed since the edit began")
+        one = len(edit.kept) == 1
+        stay = "stays, for it" if one else "stay, for they"
+        plan.notices.append(f"{INDEX_NAME}: {counted(len(edit.kept), 'line')} {stay} changed since the edit began")
+
+
+def leftover_base(row: ShownRow | None, before: Sequence[bytes], content: bytes) -> ShownRow | None:
+    """A base for an index that a dead process left behind, when nobody knows what it was made from.
+
+    Of the texts that were shown the nearest, but only the lines that the leftover still has: what it lacks may
+    be younger than it is, so it takes nothing out.
+    """
+    if row is None:
+        return None
+    left = Counter(content.split(b"\n"))
+
+    def distance(text: bytes) -> int:
+        known = Counter(text.split(b"\n"))
+        return (known - left).total() + (left - known).total()
+
+    shared = [line for line in min((row.content, *before), key=distance).split(b"\n") if line in left]
+    return replace(row, content=b"\n".join(shared), lines=None)
+
+
+def _failed_write(content: bytes, row: ShownRow | None) -> str | None:
+    """Rule 2 of `core/reconcile.py`. An empty index is rule 3's."""
+    return looks_broken(content, None if row is None else row.content) if content.strip() else None
+
+
+def _not_utf8(content: bytes) -> int | None:
+    """The line that is not UTF-8, if there is one."""
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return content.count(b"\n", 0, error.start) + 1
+    return None
+
+
+def _leave(plan: Plan, reason: str) -> None:
+    plan.blocked[INDEX_NAME] = reason
+    plan.notices.append(f"{INDEX_NAME}: {reason}")
+
+
+def _put_back(absorber: Absorber, content: bytes, reason: str, *, rule: int) -> None:
+    if content.strip():
+        absorber.set_aside(INDEX_NAME, content, reason)
+    absorber.plan.project[INDEX_NAME] = content
+    absorber.plan.noted.append(Noted(INDEX_NAME, "put back", rule, "" if rule == 3 else f"the file {reason}"))
 
 
 def translated(changes: Iterable[IndexChange], rows: list[Line], new_id: Callable[[], str]) -> list[LineChange]:
@@ -120,12 +183,18 @@ def _told(edit: IndexEdit) -> str:
     return ", ".join(f"{count} {word}" for count, word in parts if count)
 
 
-def shown_index(rows: list[Line], content: bytes, stamp: str | None, *, put: bool = False) -> ShownRow:
-    """B of the index once `content` lies there: each of its lines with the row it is."""
+def accepted_index(rows: list[Line], content: bytes, stamp: str | None) -> ShownRow:
+    """B of the index where somebody wrote `content`: each of its lines with the row it is."""
     ordered = in_order(rows)
     whole = "\n".join(line.text for line in ordered)
     base = base_of(content.decode("utf-8"), whole, [line.id for line in ordered])
-    return ShownRow(INDEX_NAME, None, 0, content, stamp, lines=dumps([line.row for line in base]), put=put)
+    return ShownRow(INDEX_NAME, None, 0, content, stamp, lines=dumps([line.row for line in base]))
+
+
+def put_index(rendering: Rendering) -> ShownRow:
+    """B of the index once a rendering lies there."""
+    ids = [identity or None for identity, _ in rendering.lines]
+    return ShownRow(INDEX_NAME, None, 0, rendering.text.encode("utf-8"), lines=dumps(ids), put=True)
 
 
 def _text(row: ShownRow) -> str:

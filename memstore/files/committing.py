@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import memstore.core.decisions as d
 from memstore.core.changes import ChangeSet
 from memstore.core.model import INDEX_NAME, Provenance
 from memstore.errors import NameTaken, StaleVersion, StoreBusy
 from memstore.files.absorb import Absorber, Plan, Seen
-from memstore.files.absorb_index import absorb_index, shown_index
+from memstore.files.absorb_index import absorb_index, accepted_index, leftover_base
 from memstore.files.folder import Folder
 from memstore.files.intake import Intake, plan_intake, unknown
 from memstore.files.project import Surprise
 from memstore.files.report import Findings
+from memstore.files.scan import Scan
+from memstore.files.walk import FileRead
 from memstore.store import lines, shown
 from memstore.store.connection import Reading
-from memstore.store.shown import Aside, FolderRow
+from memstore.store.shown import Aside, FolderRow, ShownRow
 from memstore.store.store import Store
 from memstore.world import World
 
 _ATTEMPTS = 100
+_SETTLING = (0.05, 0.2, 0.8, 0.2)
+"""Seconds between looks at a file that somebody may still be writing."""
+
 _EDITOR = Provenance("file", "whoever edited the files")
 
 
@@ -44,7 +51,7 @@ class Committer:
             except (StaleVersion, NameTaken):
                 continue
             found.seq = seq if seq is not None else found.seq
-            self._show_index(row, intake)
+            self._show_index(row, intake, plan)
             found.absorbed += plan.noted
             found.waiting += [*plan.waiting, *plan.again]
             found.notices += plan.notices
@@ -62,54 +69,102 @@ class Committer:
         )  # fmt: skip
         return self._store.apply(change_set, folder=row.pk, shown_changes=plan.shown).seq
 
-    def _show_index(self, row: FolderRow, intake: Intake) -> None:
-        """B of the index becomes what lies there, each of its lines known by its row."""
+    def _show_index(self, row: FolderRow, intake: Intake, plan: Plan) -> None:
+        """B of the index becomes what lies there, each of its lines known by its row; not where it is no edit."""
         index = intake.seen.get(INDEX_NAME)
         if index is None or index.file.content is None or index.file.trouble is not None:
             return
-        try:
-            index.file.content.decode("utf-8")
-        except UnicodeDecodeError:
+        if INDEX_NAME in plan.blocked or INDEX_NAME in plan.project or INDEX_NAME in plan.again:
             return
         with self._store.view() as connection:
             known = shown.shown_row(connection, row.pk, INDEX_NAME)
             if known is not None and known.content == index.file.content:
                 return
-            now_shown = shown_index(lines.rows(connection), index.file.content, index.stamp)
-        self._store.show(row.pk, (now_shown,))
+            accepted = accepted_index(lines.rows(connection), index.file.content, index.stamp)
+        self._store.show(row.pk, (accepted,))
 
-    def leftovers(self, folder: Folder, row: FolderRow, intake: Intake, found: Findings) -> None:
-        left = folder.leftovers(intake.scan) if intake.scan.temporary else []
+    # What comes to light: rule 35, and the files of processes that died
+
+    def leftovers(self, folder: Folder, row: FolderRow, scan: Scan, found: Findings) -> None:
+        """Takes in the texts that dead processes left in the folder, and removes them."""
+        left = folder.leftovers(scan) if scan.temporary else []
         if not left:
             return
         with self._store.view() as connection:
-            absorber = self.absorber(connection, row, first=False)
-            news = {item.kept for item in unknown(connection, absorber, left)}
+            news = {item.kept for item in unknown(connection, left)}
         for item in left:
-            if item.kept in news:
-                with self._store.view() as connection:
-                    base = shown.shown_row(connection, row.pk, item.target)
-                self.take_in(row, Surprise(item.target, item.content, item.settled, base, item.kept), found)
-            folder.discard(item.kept, item.content)
+            if item.kept not in news:
+                folder.discard(item.kept, item.content)
+                continue
+            with self._store.view() as connection:
+                base = shown.shown_row(connection, row.pk, item.target)
+                if item.target == INDEX_NAME:
+                    base = leftover_base(base, shown.texts_before(connection, row.pk, INDEX_NAME), item.content)
+            self.look(folder, row, Surprise(item.target, item.content, item.settled, base, item.kept), found)
 
-    def take_in(self, row: FolderRow, surprise: Surprise, found: Findings) -> None:
-        """Rule 35: what came out goes through the rules with the previous B; what the folder shows stays as it is."""
-        seen = Seen(d.File(surprise.name, surprise.content, None, True), None)
+    def look(self, folder: Folder, row: FolderRow, surprise: Surprise, found: Findings) -> str:
+        """Rule 35: what came out is kept until nobody writes it any more, and goes when its text is safe.
+
+        The answer says why it cannot be taken in, or nothing.
+        """
+        for wait in _SETTLING:
+            if surprise.settled:
+                refusal = self.take_in(row, surprise, found)
+                if refusal or folder.discard(surprise.kept, surprise.content):
+                    return refusal
+                taken = surprise.content
+            else:
+                taken = None
+            self._world.pause(wait)
+            again = folder.read_kept(surprise.kept)
+            if not isinstance(again, FileRead):
+                break
+            base = surprise.base
+            if taken is not None:  # what follows was written on top of what has been taken in
+                base = ShownRow(surprise.name, None if base is None else base.memory, 0, taken)
+            surprise = replace(surprise, content=again.content, settled=again.settled, base=base)
+        found.notices.append(
+            f"{surprise.name}: somebody is still writing the file that was replaced; a later sync takes it in from"
+            f" {surprise.kept}"
+        )
+        return ""
+
+    def take_in(self, row: FolderRow, surprise: Surprise, found: Findings) -> str:
+        """Passes a text through the rules with the previous B; what the folder shows stays as it is."""
+        name, content = surprise.name, surprise.content
+        seen = Seen(d.File(name, content, None, True), None)
         for _ in range(_ATTEMPTS):
             with self._store.view() as connection:
                 absorber = self.absorber(connection, row, first=False)
-                if surprise.name == INDEX_NAME:
-                    absorb_index(connection, surprise.base, seen, absorber.plan, self._world.new_id, None)
+                if name == INDEX_NAME:
+                    absorb_index(connection, surprise.base, seen, absorber, self._world.new_id, None)
                 else:
-                    absorber.decide(surprise.name, seen, base=surprise.base)
-            plan = absorber.plan
+                    absorber.decide_over(name, seen, surprise.base)
+                plan = absorber.plan
+                if plan.blocked:
+                    return plan.blocked[name]
+                if not plan.writes and plan.notices and content.strip():
+                    absorber.set_aside(name, content, "it came to light in a projection, and says nothing readable")
+            flagged = [change for change in plan.shown if isinstance(change, ShownRow) and change.flagged]
             plan.shown = [change for change in plan.shown if isinstance(change, Aside)]
             if not plan.writes and not plan.shown:
-                return
+                return ""
             try:
                 seq = self._commit(row, plan, due=False, reason="edited during a projection")
             except (StaleVersion, NameTaken):
                 continue
+            self._flag(row, flagged)
             found.seq = seq if seq is not None else found.seq
             found.absorbed += plan.noted
-            return
+            found.notices += plan.notices
+            return ""
+        raise StoreBusy(f"{name} changed faster than its file could be taken in", hint="try again")
+
+    def _flag(self, row: FolderRow, flagged: list[ShownRow]) -> None:
+        """Rule 25: a line that was kept once may be taken out the next time."""
+        for change in flagged:
+            with self._store.view() as connection:
+                known = shown.shown_row(connection, row.pk, change.name)
+            if known is not None:
+                kept = tuple(dict.fromkeys((*known.flagged, *change.flagged)))
+                self._store.show(row.pk, (replace(known, flagged=kept),))

@@ -6,17 +6,17 @@ is not what was expected is handed back, to be absorbed before it is let go (rul
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from memstore.core.frontmatter import alike
 from memstore.core.index_render import Rendering, render
 from memstore.core.index_values import Entry, Line, in_order
 from memstore.core.model import INDEX_NAME, SHELF, Memory
+from memstore.core.names import collision_key
 from memstore.errors import NameRefused, NotProjected
-from memstore.files.absorb_index import shown_index
+from memstore.files.absorb_index import put_index
 from memstore.files.folder import Folder
-from memstore.files.publishing import Put
 from memstore.files.report import Findings, Unshown
 from memstore.store import lines, reader, shown
 from memstore.store.connection import Reading
@@ -25,13 +25,15 @@ from memstore.store.shown import Forget, ShownChange, ShownRow
 
 @dataclass(frozen=True, slots=True)
 class Surprise:
-    """Bytes that nobody expected under a name. `base`: what had been shown there; `kept`: where they lie now."""
+    """Bytes that nobody expected under a name. `base`: what had been shown there; `kept`: where they lie now;
+    `put`: what took their place, if anything did."""
 
     name: str
     content: bytes
     settled: bool
     base: ShownRow | None
     kept: str
+    put: bytes | None = None
 
 
 @dataclass(slots=True)
@@ -41,6 +43,11 @@ class Outcome:
     shown: list[ShownChange] = field(default_factory=list)
     surprises: list[Surprise] = field(default_factory=list)
     failed: bool = False
+
+    def fail(self, found: Findings, name: str, reason: str) -> None:
+        """A name that could not be brought up to date."""
+        found.pending.append(Unshown(name, reason))
+        self.failed = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +61,19 @@ class Task:
 
 @dataclass(slots=True)
 class Work:
-    """What is to be done in a folder, read at one moment of the store."""
+    """What is to be done in a folder, read at one moment of the store.
+
+    `early`: names that some file system takes for the name that is put: they go first. `held`: names that should
+    be put and may not. `omitted` None: the index was not looked at.
+    """
 
     puts: list[Task] = field(default_factory=list)
     index: Task | None = None
+    early: list[tuple[str, ShownRow | None]] = field(default_factory=list)
     takes: list[tuple[str, ShownRow | None]] = field(default_factory=list)
     settled: list[ShownChange] = field(default_factory=list)
-    omitted: tuple[str, ...] = ()
-
-    @property
-    def none(self) -> bool:
-        return not (self.puts or self.index or self.takes or self.settled)
+    held: list[str] = field(default_factory=list)
+    omitted: tuple[str, ...] | None = None
 
 
 def plan_work(
@@ -81,27 +90,39 @@ def plan_work(
     take out of sight; `blocked`: names to leave alone.
     """
     work = Work()
-    ids = shown.moved_since(connection, since)
+    ids = dict.fromkeys(shown.moved_since(connection, since))
     for name in forced:
         row = shown.shown_row(connection, folder, name)
         memory = row.memory if row is not None else None
         if memory is None and name != INDEX_NAME:
             found = reader.by_path(connection, SHELF, name)
             memory = None if found is None else found.id
-        if memory is not None and memory not in ids:
-            ids.append(memory)
+        if memory is not None:
+            ids[memory] = None
     for identity in ids:
         head = reader.by_id(connection, identity)
         if head is not None and head.state.shelf == SHELF:
             _plan_memory(connection, folder, head, forced, work)
+    planned = {name for name, _ in work.takes}
     for name, content in removals.items():
-        if all(name != planned for planned, _ in work.takes):
+        if name not in planned:
             row = shown.shown_row(connection, folder, name)
             work.takes.append((name, row if row is not None else ShownRow(name, None, 0, content)))
-    work.puts = [task for task in work.puts if task.row.name not in blocked]
-    if INDEX_NAME not in blocked and (INDEX_NAME in forced or shown.index_moved_since(connection, since)):
-        _plan_index(connection, folder, INDEX_NAME in forced, work)
+    if INDEX_NAME in forced or shown.index_moved_since(connection, since):
+        _plan_index(connection, folder, forced, work)
+    _hold_back(work, blocked)
     return work
+
+
+def _hold_back(work: Work, blocked: Mapping[str, str]) -> None:
+    work.held = [task.row.name for task in work.puts if task.row.name in blocked]
+    work.puts = [task for task in work.puts if task.row.name not in blocked]
+    work.held += [name for name, _ in (*work.early, *work.takes) if name in blocked]
+    work.early = [take for take in work.early if take[0] not in blocked]
+    work.takes = [take for take in work.takes if take[0] not in blocked]
+    if work.index is not None and INDEX_NAME in blocked:
+        work.held.append(INDEX_NAME)
+        work.index = None
 
 
 def _plan_memory(
@@ -109,44 +130,51 @@ def _plan_memory(
 ) -> None:
     for name in shown.shown_names_of(connection, folder, head.id):
         if name != head.path or not head.state.live:
-            work.takes.append((name, shown.shown_row(connection, folder, name)))
+            _plan_removal(connection, folder, name, head, work)
     if not head.state.live:
         return
     row = shown.shown_row(connection, folder, head.path)
+    # A file that is known to be missing is not expected: the memory has changed since, so it is put back.
+    expect = None if row is None or row.missing_since is not None else row.content
     if head.path in forced:
         expect = forced[head.path]
-    else:
-        expect = None if row is None else row.content
-        if row is not None and row.memory == head.id and alike(row.content, head.state.content):
-            if row.version != head.version:
-                work.settled.append(
-                    ShownRow(head.path, head.id, head.version, row.content, row.stamp, row.missing_since,
-                             flagged=row.flagged)
-                )  # fmt: skip
-            return
-    flagged = row.flagged if row is not None else ()
+    elif row is not None and alike(row.content, head.state.content):
+        if (row.memory, row.version) != (head.id, head.version):
+            work.settled.append(replace(row, memory=head.id, version=head.version, put=False))
+        return
+    flagged = row.flagged if row is not None and row.memory == head.id else ()
     put = ShownRow(head.path, head.id, head.version, head.state.content, None, flagged=flagged, put=True)
     work.puts.append(Task(put, expect, row))
 
 
-def _plan_index(connection: Reading, folder: int, forced: bool, work: Work) -> None:
+def _plan_removal(connection: Reading, folder: int, name: str, head: Memory, work: Work) -> None:
+    """A name that the memory has left, unless another one stands there by now and takes it over."""
+    there = reader.by_path(connection, SHELF, name)
+    if there is not None and there.state.live and there.id != head.id and there.path == name:
+        return
+    one_file = head.state.live and collision_key(name) == collision_key(head.path)
+    (work.early if one_file else work.takes).append((name, shown.shown_row(connection, folder, name)))
+
+
+def _plan_index(connection: Reading, folder: int, forced: Mapping[str, bytes | None], work: Work) -> None:
     rows = lines.rows(connection)
     row = shown.shown_row(connection, folder, INDEX_NAME)
+    if not rows and (row is None or forced.get(INDEX_NAME, b"") is None):
+        work.settled += [] if row is None else [Forget(INDEX_NAME)]
+        return
     entries = lines.entries(connection)
     rendering = render(rows, entries)
     work.omitted = omitted_paths(rendering, entries, rows)
-    content = rendering.text.encode("utf-8")
-    if row is None and not rows:
-        return
-    if not forced and row is not None and _same_lines(row.content, content):
-        return
-    whole = "\n".join(line.text for line in in_order(rows)).encode("utf-8")
-    if not forced and row is not None and _same_lines(row.content, whole):
-        # The file says all that the rows say: an index that somebody wrote past the limits is left as it is.
-        work.omitted = ()
-        return
-    put = shown_index(rows, content, None, put=True)
-    work.index = Task(put, None if row is None else row.content, row)
+    put = put_index(rendering)
+    if row is not None and INDEX_NAME not in forced:
+        if _same_lines(row.content, put.content):
+            return
+        whole = "\n".join(line.text for line in in_order(rows)).encode("utf-8")
+        if _same_lines(row.content, whole):
+            # The file says all that the rows say: an index that somebody wrote past the limits is left as it is.
+            work.omitted = ()
+            return
+    work.index = Task(put, forced.get(INDEX_NAME, None if row is None else row.content), row)
 
 
 def omitted_paths(rendering: Rendering, entries: Mapping[str, Entry], rows: list[Line]) -> tuple[str, ...]:
@@ -168,12 +196,11 @@ def _plain(content: bytes) -> bytes:
 def carry_out(folder: Folder, work: Work, found: Findings) -> Outcome:
     """Puts the topics, then the index, then takes away what is gone."""
     outcome = Outcome(list(work.settled))
+    _take_all(folder, work.early, found, outcome)
     _put(folder, work.puts, found, outcome)
     if work.index is not None:
         _put(folder, [work.index], found, outcome)
-    found.omitted = work.omitted
-    for name, row in work.takes:
-        _take(folder, name, row, found, outcome)
+    _take_all(folder, work.takes, found, outcome)
     return outcome
 
 
@@ -183,37 +210,34 @@ def _put(folder: Folder, tasks: list[Task], found: Findings, outcome: Outcome) -
         try:
             folder.check(task.row.name)
         except NameRefused as error:
-            found.pending.append(Unshown(task.row.name, str(error)))
-            outcome.failed = True
+            outcome.fail(found, task.row.name, error.reason)
         else:
             ready.append(task)
     results = folder.put_many([(task.row.name, task.row.content, task.expect) for task in ready])
     for task, result in zip(ready, results, strict=True):
+        name = task.row.name
         if isinstance(result, NotProjected):
-            found.pending.append(Unshown(task.row.name, result.reason))
-            outcome.failed = True
+            outcome.fail(found, name, result.reason)
             continue
         outcome.shown.append(task.row)
-        found.projected.append(task.row.name)
-        _look(task.row.name, result, task.base, outcome)
+        found.projected.append(name)
+        if result.kept is not None and result.came_out is not None:
+            outcome.surprises.append(
+                Surprise(name, result.came_out, result.settled, task.base, result.kept, task.row.content)
+            )
 
 
-def _look(name: str, put: Put, base: ShownRow | None, outcome: Outcome) -> None:
-    if put.kept is not None and put.came_out is not None:
-        outcome.surprises.append(Surprise(name, put.came_out, put.settled, base, put.kept))
-
-
-def _take(folder: Folder, name: str, row: ShownRow | None, found: Findings, outcome: Outcome) -> None:
-    try:
-        taken = folder.take(name)
-    except NotProjected as error:
-        found.pending.append(Unshown(name, error.reason))
-        outcome.failed = True
-        return
-    outcome.shown.append(Forget(name))
-    if taken is None:
-        return
-    found.removed.append(name)
-    if row is not None and taken.content == row.content and folder.discard(taken.kept, taken.content):
-        return
-    outcome.surprises.append(Surprise(name, taken.content, taken.settled, row, taken.kept))
+def _take_all(folder: Folder, takes: Sequence[tuple[str, ShownRow | None]], found: Findings, outcome: Outcome) -> None:
+    for name, row in takes:
+        try:
+            taken = folder.take(name)
+        except (NotProjected, NameRefused) as error:
+            outcome.fail(found, name, error.reason)
+            continue
+        outcome.shown.append(Forget(name))
+        if taken is None:
+            continue
+        found.removed.append(name)
+        if row is not None and taken.content == row.content and folder.discard(taken.kept, taken.content):
+            continue
+        outcome.surprises.append(Surprise(name, taken.content, taken.settled, row, taken.kept))

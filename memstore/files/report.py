@@ -9,6 +9,11 @@ Progress = Callable[[int, int, str], None]
 """Called with how many are done, how many there are, and the one at hand."""
 
 
+def counted(number: int, word: str) -> str:
+    """`1 line`, `2 lines`."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
 @dataclass(frozen=True, slots=True)
 class Noted:
     """What one file came to. `what`: created, revised, merged, conflict, renamed, retired, revived, set aside …

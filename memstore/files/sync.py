@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import memstore.core.decisions as d
 from memstore.core.gates import PutAllBack, Stop
-from memstore.errors import FolderTaken, MemstoreError, PlaceRefused, StoreBusy
+from memstore.errors import FolderTaken, MemstoreError, NotProjected, PlaceRefused, StoreUnavailable
 from memstore.files.absorb import Plan
 from memstore.files.claim import make_claim, read_claim
 from memstore.files.committing import Committer
 from memstore.files.folder import Folder
-from memstore.files.intake import Intake, gate, plan_intake, take_stock
-from memstore.files.project import carry_out, plan_work
-from memstore.files.report import Findings, Noted, SyncReport
+from memstore.files.intake import Intake, gate, left_alone, plan_intake, take_stock
+from memstore.files.project import Surprise, carry_out, plan_work
+from memstore.files.report import Findings, Noted, SyncReport, Unshown
+from memstore.files.scan import Scan
 from memstore.files.walk import is_racy, stamp_of
 from memstore.store import lines, shown
 from memstore.store.shown import FolderRow
@@ -44,6 +46,8 @@ class Sync:
         self._refusal = refusal
         self._committer = Committer(store, world)
         self._verdict: Verdict = "ask"
+        self._blocked: dict[str, str] = {}
+        """What the last look found that must not be projected over, and why."""
 
     def run(self, verdict: Verdict = "ask") -> SyncReport:
         """Absorbs and projects; looks twice where a file is gone or may still be being written.
@@ -73,18 +77,20 @@ class Sync:
         return found.report(self._shown_path(found))
 
     def freshen(self, names: Sequence[str] = ()) -> bool:
-        """Absorbs if the directory's own stamp or one of these files' moved since. True where it did."""
+        """Absorbs if the directory's own stamp or one of these files' moved since. True where it did.
+
+        Reads call it: where the store cannot be written now, they answer from what it holds.
+        """
         if self._path is None or not self._store.writable:
             return False
         with self._store.view() as connection:
             row = shown.folder_row(connection, os.path.realpath(self._path))
-            known = None if row is None else {
-                name: shown_row.stamp for name in names if (shown_row := shown.shown_row(connection, row.pk, name))
-            }  # fmt: skip
-        if row is None or known is None:
+            rows = [] if row is None else [shown.shown_row(connection, row.pk, name) for name in names]
+        if row is None:
             news = os.path.isdir(self._path)
         else:
-            news = row.stamp != self._stamp_of("") or any(self._stamp_of(name) != known[name] for name in known)
+            known = [(one.name, one.stamp) for one in rows if one is not None]
+            news = any(self._stamp_of(name) != stamp for name, stamp in (("", row.stamp), *known))
         if news:
             self.absorb()
         return news
@@ -120,10 +126,11 @@ class Sync:
                 return
             with folder, folder.turn(self._store.directory):
                 work(folder, found)
-        except (FolderTaken, PlaceRefused) as error:
+        except PlaceRefused as error:
             found.refuse(_told(error))
-        except StoreBusy as error:
-            found.notices.append(f"not projected yet: {error}")
+        except StoreUnavailable as error:
+            # What is in the store is safe, and its files are mended by whoever comes next.
+            found.notices.append(f"the files in {self._path} are not up to date yet: {_told(error)}")
 
     def _nanoseconds(self) -> int:
         return self._world.clock() * 1_000
@@ -134,34 +141,33 @@ class Sync:
         if folder is None:
             self._missing_folder(found)
             return
-        path = folder.path
         scan = folder.scan()
         claim = self._claim(folder)
-        row, stamps, last, due = self._known(path)
-        idle = claim == "own" and scan.files == stamps and not due and not scan.temporary
-        if idle and row is not None and row.shows == last:
-            self._remember(row, scan.stamp)
+        known = self._known(folder.path)
+        if known.row is not None and claim == "own" and known.rests(scan):
+            found.notices += left_alone(Intake(scan, known.stamps, strange=dict(scan.strange)))
+            self._remember(known.row, scan.stamp)
             return
-        intake = take_stock(folder, scan, stamps, self._world.clock)
-        if row is None:
-            row = self._first_meeting(folder, claim)
-            found.taken_over = True
-        elif not self._may_decide(folder, row, intake, claim, found):
+        intake = take_stock(folder, scan, known.stamps, self._world.clock)
+        if not self._may_decide(folder, known.row, intake, claim, found):
             return
-        else:
-            row, stamps, _, _ = self._known(path)
-            assert row is not None
-        self._committer.leftovers(folder, row, intake, found)
-        plan = self._committer.absorb(row, intake, found, first=found.taken_over)
-        self._project(folder, row, plan, found)
+        again = self._known(folder.path)
+        assert again.row is not None
+        if again.stamps != known.stamps:  # all files were put back, so that each counts as new
+            intake = take_stock(folder, scan, again.stamps, self._world.clock)
+        self._committer.leftovers(folder, again.row, scan, found)
+        plan = self._committer.absorb(again.row, intake, found, first=found.taken_over)
+        self._blocked = plan.blocked
+        self._project(folder, again.row, plan, found)
 
-    def _known(self, path: str) -> tuple[FolderRow | None, dict[str, str | None], int, bool]:
+    def _known(self, path: str) -> _Known:
         with self._store.view() as connection:
             row = shown.folder_row(connection, path)
             last = shown.last_operation(connection)
             if row is None:
-                return None, {}, last, False
-            return row, shown.stamps(connection, row.pk), last, shown.due_now(connection, self._world.clock())
+                return _Known(None, {}, last, False)
+            restless = bool(shown.missing(connection, row.pk)) or shown.due_now(connection, self._world.clock())
+            return _Known(row, shown.stamps(connection, row.pk), last, restless)
 
     def _remember(self, row: FolderRow, stamp: str) -> None:
         """Keeps the directory's stamp once it is old enough to be telling, so that reads need no scan."""
@@ -176,33 +182,37 @@ class Sync:
             raise FolderTaken(folder.path, claim.root or claim.store, self._root)
         return "own"
 
-    def _first_meeting(self, folder: Folder, claim: str) -> FolderRow:
-        if claim == "none":
-            make_claim(folder, self._store.id, self._root)
-        return self._store.add_folder(folder.path)
-
-    def _may_decide(self, folder: Folder, row: FolderRow, intake: Intake, claim: str, found: Findings) -> bool:
+    def _may_decide(self, folder: Folder, row: FolderRow | None, intake: Intake, claim: str, found: Findings) -> bool:
+        """The gates: rules 1, 3 and 32. A folder that is met for the first time is claimed."""
+        now = self._world.clock()
         with self._store.view() as connection:
-            absorber = self._committer.absorber(connection, row, first=False)
-            verdict = gate(connection, row, intake, claim, self._world.clock(), absorber)
+            known = row if row is not None else FolderRow(0, folder.path, None, 0, None)
+            verdict = gate(known, intake, claim, now, self._committer.absorber(connection, known, first=False))
+        if isinstance(verdict, Stop) and verdict.rule == 32:
+            found.refuse(f"nothing was decided in {folder.path}: {verdict.reason}; mend its permissions")
+            return False
+        if row is None:
+            make_claim(folder, self._store.id, self._root)
+            self._store.add_folder(folder.path)
+            found.taken_over = True
+            return True
+        if self._verdict == "restore" or isinstance(verdict, PutAllBack):
+            self._put_all_back(folder, row, found)
+            return True
         if isinstance(verdict, d.WaitSecondScan):
             if row.gone_at != verdict.since:
                 self._store.mark_gone(row.pk, verdict.since)
             found.waiting.append(folder.path)
             return False
-        if self._verdict == "restore":
-            self._put_all_back(folder, row, found)
-        elif isinstance(verdict, Stop) and verdict.rule in (1, 3) and self._verdict == "accept":
-            make_claim(folder, self._store.id, self._root)
-        elif isinstance(verdict, Stop):
+        if isinstance(verdict, Stop) and self._verdict != "accept":
             found.refuse(
                 f"nothing was decided in {folder.path}: {verdict.reason}. If that is as it should be, run"
                 " `memstore sync --accept`; to have the files back, run `memstore sync --restore`"
             )
             return False
-        elif isinstance(verdict, PutAllBack):
-            self._put_all_back(folder, row, found)
-        elif row.gone_at is not None:
+        if claim == "none":
+            make_claim(folder, self._store.id, self._root)
+        if row.gone_at is not None:
             self._store.mark_gone(row.pk, None)
         return True
 
@@ -216,10 +226,10 @@ class Sync:
         """There is no directory: rule 32 where it was shown before, else it is made once there is something to show."""
         assert self._path is not None
         path = os.path.realpath(self._path)
-        row, stamps, last, _ = self._known(path)
-        if row is None or not stamps:
-            if last:
-                self._make_and_show(found)
+        known = self._known(path)
+        row = known.row
+        if row is None or not known.stamps:
+            self._make_and_show(found)
             return
         now = self._world.clock()
         if row.gone_at is None or row.gone_at > now or now - row.gone_at < d.SECOND_SCAN:
@@ -247,11 +257,11 @@ class Sync:
         if folder is None:
             self._missing_folder(found)
             return
-        row, _, last, _ = self._known(folder.path)
-        if row is None or self._claim(folder) == "none":
+        known = self._known(folder.path)
+        if known.row is None or self._claim(folder) == "none":
             self._round(folder, found)
-        elif row.shows < last:
-            self._project(folder, row, Plan(), found)
+        elif known.row.shows < known.last:
+            self._project(folder, known.row, Plan(blocked=dict(self._blocked)), found)
 
     def _project(self, folder: Folder, row: FolderRow, plan: Plan, found: Findings) -> None:
         """Round by round until nothing moves any more: what comes out of a round may ask for another."""
@@ -260,40 +270,75 @@ class Sync:
             with self._store.view() as connection:
                 upto = shown.last_operation(connection)
                 work = plan_work(connection, row.pk, since, forced, removals, plan.blocked)
-            complete = not found.pending and not plan.blocked
-            if work.none:
-                if complete and row.shows < upto:
-                    self._store.show(row.pk, (), shows=upto)
-                break
+            found.omitted = found.omitted if work.omitted is None else work.omitted
             outcome = carry_out(folder, work, found)
-            complete = complete and not outcome.failed
-            self._store.show(row.pk, outcome.shown, shows=upto if complete and not outcome.surprises else None)
+            complete = not (outcome.failed or outcome.surprises or work.held or found.pending)
+            if outcome.shown or (complete and row.shows < upto):
+                self._store.show(row.pk, outcome.shown, shows=upto if complete else None)
             for surprise in outcome.surprises:
-                self._committer.take_in(row, surprise, found)
-                folder.discard(surprise.kept, surprise.content)
+                self._take_in(folder, row, surprise, plan, found)
+            found.pending += [Unshown(name, plan.blocked[name]) for name in work.held]
             if outcome.failed or not outcome.surprises:
                 break
             since, forced, removals = upto, {}, {}
-        found.notices += [f"{name}: {reason}" for name, reason in plan.blocked.items()]
+
+    def _take_in(self, folder: Folder, row: FolderRow, surprise: Surprise, plan: Plan, found: Findings) -> None:
+        refusal = self._committer.look(folder, row, surprise, found)
+        if not refusal:
+            return
+        plan.blocked[surprise.name] = self._blocked[surprise.name] = refusal
+        found.pending.append(Unshown(surprise.name, refusal))
+        try:
+            back = surprise.put is not None and folder.put_back_over(surprise.name, surprise.kept, surprise.put)
+        except NotProjected:
+            back = False
+        if back:
+            self._store.show(row.pk, (surprise.base or shown.Forget(surprise.name),))
+        else:
+            found.notices.append(f"{surprise.name}: the file that was replaced is kept as {surprise.kept}")
 
     def _preview(self, folder: Folder | None, found: Findings) -> None:
         if folder is None:
             return
-        row, stamps, _, _ = self._known(folder.path)
-        self._claim(folder)
-        intake = take_stock(folder, folder.scan(), stamps, self._world.clock)
+        claim = self._claim(folder)
+        known = self._known(folder.path)
+        row = known.row if known.row is not None else FolderRow(0, folder.path, None, 0, None)
+        intake = take_stock(folder, folder.scan(), known.stamps, self._world.clock)
         with self._store.view() as connection:
-            known = row if row is not None else FolderRow(0, folder.path, None, 0, None)
-            absorber = self._committer.absorber(connection, known, first=row is None)
-            plan = plan_intake(connection, known, intake, absorber, self._world.new_id)
-            work = plan_work(connection, known.pk, known.shows, plan.project, plan.remove, plan.blocked)
-        found.taken_over = row is None
+            absorber = self._committer.absorber(connection, row, first=known.row is None)
+            verdict = gate(row, intake, claim, self._world.clock(), absorber)
+            if isinstance(verdict, Stop):
+                found.refuse(f"nothing would be decided in {folder.path}: {verdict.reason}")
+                return
+            if isinstance(verdict, (d.WaitSecondScan, PutAllBack)):
+                found.waiting.append(folder.path)
+                return
+            plan = plan_intake(connection, row, intake, absorber, self._world.new_id)
+            work = plan_work(connection, row.pk, row.shows, plan.project, plan.remove, plan.blocked)
+        found.taken_over = known.row is None
         found.absorbed += plan.noted
         found.waiting += [*plan.waiting, *plan.again]
         found.notices += plan.notices
-        found.projected += [task.row.name for task in work.puts]
-        found.projected += [work.index.row.name] if work.index is not None else []
-        found.removed += [name for name, _ in work.takes]
+        found.pending += [Unshown(name, plan.blocked[name]) for name in work.held]
+        found.projected += [task.row.name for task in (*work.puts, *([work.index] if work.index else []))]
+        found.removed += [name for name, _ in (*work.early, *work.takes)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the store knows of a folder. `restless`: something waits for its moment."""
+
+    row: FolderRow | None
+    stamps: dict[str, str | None]
+    last: int
+    restless: bool
+
+    def rests(self, scan: Scan) -> bool:
+        """Whether files and store are as they were left."""
+        row = self.row
+        if row is None or row.shows != self.last or row.gone_at is not None or self.restless:
+            return False
+        return scan.complete and scan.files == self.stamps and not scan.temporary
 
 
 def _told(error: MemstoreError) -> str:
