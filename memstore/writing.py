@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memstore.core.changes import Append, Change, ChangeSet
 from memstore.core.model import NEW, Applied, Memory, Provenance, Shelf
 from memstore.core.names import check_path, collision_key, file_name
-from memstore.core.plan import OnConflict, Wanted, plan_write
+from memstore.core.plan import OnConflict, Wanted, encoded, plan_write
 from memstore.errors import (
     AlreadyExists,
+    Conflict,
     InputRefused,
     NameRefused,
     NameTaken,
@@ -94,9 +95,55 @@ class Writer:
     ) -> Done:
         """Creates, replaces or merges. Raises AlreadyExists, StaleVersion, NameRefused; then nothing is written."""
         request = repr((name, wanted, expect, on_conflict))
-        done = self._done_before(operation, request, kind)
-        if done is not None:
-            return done
+        return self._once(
+            operation, request, kind,
+            lambda: self._write(name, wanted, expect, on_conflict, kind, operation, reason, request),
+        )  # fmt: skip
+
+    def append(self, name: str, text: str, *, operation: str | None, reason: str) -> Done:
+        """Whole lines at the end of whatever stands there; a new memory where nothing does."""
+        if not text.strip():
+            raise InputRefused("there is no text to append", hint="give it as an argument or on standard input")
+        content = encoded(text)
+        request = repr((name, "append", text))
+
+        def act() -> Done:
+            while True:
+                try:
+                    return self._change(
+                        name, lambda head: Append(head.id, content), "append", False, operation, reason, request
+                    )
+                except NotFound:
+                    if self.look_up(name) is not None:
+                        raise
+                try:
+                    return self._write(name, Wanted(body=text), NEW, "refuse", "append", operation, reason, request)
+                except AlreadyExists:
+                    continue  # somebody was faster: append to theirs
+
+        return self._once(operation, request, "append", act)
+
+    def change(
+        self,
+        name: str,
+        change: Callable[[Memory], Change | None],
+        what: str,
+        *,
+        retired: bool = False,
+        operation: str | None = None,
+        reason: str = "",
+        asked: object = None,
+    ) -> Done:
+        """One step on one memory that stands there. `change` gives None where nothing is to be done."""
+        request = repr((name, what, asked))
+        return self._once(
+            operation, request, what, lambda: self._change(name, change, what, retired, operation, reason, request)
+        )
+
+    def _write(
+        self, name: str, wanted: Wanted, expect: str | None, on_conflict: OnConflict, kind: str,
+        operation: str | None, reason: str, request: str,
+    ) -> Done:  # fmt: skip
         new_id = self.world.new_id()
         for _ in range(_ATTEMPTS):
             head = self.look_up(name)
@@ -116,51 +163,13 @@ class Writer:
             except (StaleVersion, NameTaken):
                 continue  # somebody was faster: plan against what stands there now
             what = "created" if head is None else "merged" if plan.merged else "revised"
-            return Done(what, self._head(applied), applied)
+            return self._done(what, applied)
         raise StoreBusy(f"{name} changed {_ATTEMPTS} times while it was being written", hint="try again")
 
-    def append(self, name: str, text: str, *, operation: str | None, reason: str) -> Done:
-        """Whole lines at the end of whatever stands there; a new memory where nothing does."""
-        if not text.strip():
-            raise InputRefused("there is no text to append", hint="give it as an argument or on standard input")
-        content = text.encode("utf-8", "surrogatepass")
-        while True:
-            try:
-                return self.change(
-                    name,
-                    lambda head: Append(head.id, content),
-                    "append",
-                    operation=operation,
-                    reason=reason,
-                    asked=text,
-                )
-            except NotFound:
-                if self.look_up(name) is not None:
-                    raise
-            try:
-                return self.write(
-                    name, Wanted(body=text), expect=NEW, on_conflict="refuse", kind="append", operation=operation,
-                    reason=reason,
-                )  # fmt: skip
-            except AlreadyExists:
-                continue  # somebody was faster: append to theirs
-
-    def change(
-        self,
-        name: str,
-        change: Callable[[Memory], Change | None],
-        what: str,
-        *,
-        retired: bool = False,
-        operation: str | None = None,
-        reason: str = "",
-        asked: object = None,
-    ) -> Done:
-        """One step on one memory that stands there. `change` gives None where nothing is to be done."""
-        request = repr((name, what, asked))
-        done = self._done_before(operation, request, what)
-        if done is not None:
-            return done
+    def _change(
+        self, name: str, change: Callable[[Memory], Change | None], what: str, retired: bool,
+        operation: str | None, reason: str, request: str,
+    ) -> Done:  # fmt: skip
         for _ in range(_ATTEMPTS):
             head = self.find(name, retired=retired)
             step = change(head)
@@ -170,7 +179,7 @@ class Writer:
                 applied = self.apply((step,), what, operation=operation, reason=reason, request=request)
             except StaleVersion:
                 continue  # only steps that name the head they have just read come here
-            return Done(what, self._head(applied), applied)
+            return self._done(what, applied)
         raise StoreBusy(f"{name} changed {_ATTEMPTS} times while it was being written", hint="try again")
 
     def apply(
@@ -191,16 +200,37 @@ class Writer:
             )
         )  # fmt: skip
 
+    def _once(self, operation: str | None, request: str, kind: str, act: Callable[[], Done]) -> Done:
+        """What the operation did when it was asked for before, also by a twin that was faster just now; else acts."""
+        done = self._done_before(operation, request, kind)
+        if done is not None:
+            return done
+        try:
+            return act()
+        except (Conflict, NotFound):
+            done = self._done_before(operation, request, kind)
+            if done is None:
+                raise
+            return done
+
     def _done_before(self, operation: str | None, request: str, kind: str) -> Done | None:
         if operation is None:
             return None
         applied = self.store.done(operation, request, kind)
-        return None if applied is None else Done("repeated", self._head(applied), applied)
+        return None if applied is None else self._done("repeated", applied)
 
-    def _head(self, applied: Applied) -> Memory:
-        memory = self.store.memory(applied.versions[0].memory)
-        assert memory is not None
-        return memory
+    def _done(self, what: str, applied: Applied) -> Done:
+        """The memory as this operation left it: another token would stand for words that its caller never saw."""
+        written = applied.versions[0]
+        head = self.store.memory(written.memory)
+        assert head is not None
+        if head.token != written.token:
+            head = replace(
+                head, version=written.number, token=written.token, state=written.state, name=written.name,
+                description=written.description, type=written.type, origin=written.origin, changed_at=written.at,
+                seq=written.seq,
+            )  # fmt: skip
+        return Done("repeated" if applied.repeated else what, head, applied)
 
 
 def _paths(name: str) -> list[str]:

@@ -27,7 +27,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Revise:
-    """New text for a live memory; for a retired one it revives it."""
+    """New text for a live memory; for a retired one it revives it. `merged`: words that stood there stay in it."""
 
     memory: str
     expect: str

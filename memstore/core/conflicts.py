@@ -9,6 +9,7 @@ from memstore.core.compare import lines_of
 from memstore.core.frontmatter import split
 from memstore.core.index_values import Line
 from memstore.core.model import ConflictRecord, Memory
+from memstore.core.plan import encoded
 from memstore.errors import InputRefused, NotFound
 
 CHOICES = ("ours", "theirs", "both", "text")
@@ -35,7 +36,7 @@ def resolution(
 
 def _chosen(record: ConflictRecord, head: Memory, take: str, text: str | None) -> bytes:
     if text is not None:
-        return text.encode("utf-8")
+        return encoded(text)
     if take == "theirs":
         return record.theirs
     return joined(head.state.content, record.theirs)

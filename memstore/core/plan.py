@@ -42,16 +42,27 @@ def new_text(name: str, wanted: Wanted) -> bytes:
     """The first text of a memory. A body that brings its own header is taken as it is, but for fields named too."""
     body = wanted.body or ""
     if has_header(body):
-        return _with_fields(body.encode("utf-8"), wanted)
+        return _with_fields(encoded(body), wanted)
     return compose(wanted.name or name, wanted.description or "", wanted.type or DEFAULT_TYPE, body)
 
 
 def revised_text(base: bytes, wanted: Wanted) -> bytes:
     """`base` with the wanted fields and body in place; every other byte of its header stays."""
     if wanted.body is not None and has_header(wanted.body):
-        return _with_fields(wanted.body.encode("utf-8"), wanted)
+        return _with_fields(encoded(wanted.body), wanted)
     content = base if wanted.body is None else with_body(base, _ended(wanted.body))
     return _with_fields(content, wanted)
+
+
+def encoded(text: str) -> bytes:
+    """The bytes of a text. Raises InputRefused for half a surrogate pair, which no text can hold."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputRefused(
+            f"the text is not valid: half a surrogate pair at character {error.start + 1}",
+            hint="leave that character out",
+        ) from None
 
 
 def _with_fields(content: bytes, wanted: Wanted) -> bytes:
@@ -99,7 +110,10 @@ def plan_write(
         raise AlreadyExists(head.path, head.token)
     if expect == head.token:
         content = revised_text(head.state.content, wanted)
-        return Plan(None if content == head.state.content else Revise(head.id, head.token, content))
+        if content == head.state.content:
+            return Plan(None)
+        # Without a body, most of the words that stand there stay, whoever wrote them.
+        return Plan(Revise(head.id, head.token, content, merged=wanted.body is None))
     if named is None:
         raise NotFound(f"{head.path} has no version {expect}", hint=f"its current version is {head.token}")
     content = revised_text(named.state.content, wanted)
@@ -118,7 +132,7 @@ def _plan_revival(head: Memory, expect: str | None, wanted: Wanted, title: str) 
         return Plan(Revise(head.id, head.token, new_text(title, wanted)))
     content = revised_text(head.state.content, wanted)
     if expect == head.token:
-        return Plan(Revise(head.id, head.token, content))
+        return Plan(Revise(head.id, head.token, content, merged=wanted.body is None))
     raise StaleVersion(head.path, str(expect), head.token, head.state.content, content)
 
 
@@ -135,7 +149,7 @@ def plan_field(head: Memory, field: str, value: str, expect: str | None) -> Chan
     """One field set, every other byte kept; None where it says so already."""
     check_token(head, expect)
     content = set_field(head.state.content, field, value)
-    return None if content == head.state.content else Revise(head.id, head.token, content)
+    return None if content == head.state.content else Revise(head.id, head.token, content, merged=True)
 
 
 def plan_rename(head: Memory, path: str, expect: str | None) -> Change | None:

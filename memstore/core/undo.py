@@ -76,8 +76,8 @@ def _back(made: T, now: T, before: T) -> T:
 
 def _in_the_way(step: Step, reason: str) -> Conflict:
     return Conflict(
-        f"{step.now.path} cannot be taken back: {reason} (it is at version {step.now.version} now)",
-        hint=f"undo the later operation first (memstore log {step.now.path}), or use `memstore restore`",
+        f"{step.now.path} cannot be taken back: {reason}, last by operation #{step.now.seq}",
+        hint=f"undo the later operations first (memstore log {step.now.path}), or use `memstore restore`",
     )
 
 

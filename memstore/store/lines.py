@@ -161,16 +161,12 @@ def _refresh(connection: apsw.Connection, seq: int, pk: int, lines: list[Row]) -
 
 def _bring_back(connection: apsw.Connection, seq: int, pk: int, memory: Row) -> None:
     """Lines that went when the memory was retired, or that waited for it before it was there."""
-    before = one(
-        connection,
-        "SELECT state, operation FROM version WHERE memory = ? AND number = ?",
-        (pk, memory[3] - 1),
-    )
-    if before is not None and before[0] == "retired":
+    retired = _retired_by(connection, pk, memory[3])
+    if retired is not None:
         gone = many(
             connection,
             f"SELECT {_STATE} FROM line l WHERE l.memory = ? AND l.live = 0 AND l.operation = ?",
-            (pk, before[1]),
+            (pk, retired),
         )
         for row in gone:
             _rewrite(connection, seq, row, row[3], row[4], pk, row[6], row[7], 1)
@@ -187,6 +183,21 @@ def _bring_back(connection: apsw.Connection, seq: int, pk: int, memory: Row) -> 
         assert line is not None
         _rewrite(connection, seq, line, change.kind, change.text, pk, line[6], change.hook_by, 1)
         connection.execute("UPDATE memory SET listing = 'listed', due_at = NULL WHERE pk = ?", (pk,))
+
+
+def _retired_by(connection: apsw.Connection, pk: int, number: int) -> int | None:
+    """The operation that retired a memory, where version `number` has just revived it.
+
+    Other versions may stand between: a retired memory can be pinned.
+    """
+    row = one(
+        connection,
+        "SELECT r.operation FROM version p JOIN version r ON r.memory = p.memory AND r.number = 1 +"
+        " (SELECT coalesce(max(l.number), 0) FROM version l WHERE l.memory = p.memory AND l.number < p.number"
+        " AND l.state = 'live') WHERE p.memory = ? AND p.number = ? AND p.state = 'retired'",
+        (pk, number - 1),
+    )
+    return None if row is None else int(row[0])
 
 
 def _has_free_links(connection: apsw.Connection, shelf: Shelf) -> bool:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import apsw
 
 from memstore.core.changes import (
-    Append,
     Change,
     ChangeSet,
     CloseConflict,
@@ -24,12 +23,13 @@ from memstore.core.changes import (
 from memstore.core.frontmatter import calm, read
 from memstore.core.ids import fingerprint
 from memstore.core.ids import token as version_token
-from memstore.core.model import Applied, Origin, State, Version, least_trusted
+from memstore.core.model import Applied, Origin, State, Version
 from memstore.core.names import collision_key, stem
 from memstore.core.terms import document_terms, index_document
 from memstore.errors import Defect, NameTaken, NotFound, OperationReused, StaleVersion
 from memstore.store import lines
 from memstore.store.connection import many, one
+from memstore.store.origins import origin_of, speaker
 from memstore.store.reader import (
     VERSION_COLUMNS,
     HeadRow,
@@ -113,17 +113,24 @@ def apply(connection: apsw.Connection, change_set: ChangeSet, texts: dict[bytes,
     if done is not None:
         return done
     seq = _insert_operation(connection, change_set, request)
+    actor = speaker(connection, change_set)
     versions: list[Version] = []
-    touched: dict[int, bool] = {}
+    touched: set[str] = set()
+    followed: set[int] = set()
     for change in change_set.changes:
-        version, pk, told_anew = _apply_change(connection, change_set, seq, change, texts)
-        if pk in touched:
+        if change.memory in touched:
             raise Defect("one operation writes a memory once")
-        touched[pk] = told_anew or bool(change_set.lines)
+        version, pk, told_anew = _apply_change(connection, change_set, seq, actor, change, texts)
+        touched.add(change.memory)
+        if told_anew or change_set.lines:
+            followed.add(pk)
         versions.append(version)
     lines.apply_changes(connection, seq, change_set.lines)
-    followed = {pk for pk, told_anew in touched.items() if told_anew}
-    lines.follow(connection, seq, change_set.operation, followed, now=change_set.at, real=change_set.real)
+    # An undo gives back the index that was; what is due gets its line with the next write.
+    real = change_set.real and change_set.undoes is None
+    lines.follow(connection, seq, change_set.operation, followed, now=change_set.at, real=real)
+    if change_set.undoes is not None:
+        _reopen_conflicts(connection, change_set.undoes)
     for conflict in change_set.conflicts:
         _apply_conflict(connection, seq, conflict)
     return Applied(change_set.operation, seq, tuple(versions))
@@ -175,7 +182,12 @@ def _insert_operation(connection: apsw.Connection, change_set: ChangeSet, reques
 
 
 def _apply_change(
-    connection: apsw.Connection, change_set: ChangeSet, seq: int, change: Change, texts: dict[bytes, Text]
+    connection: apsw.Connection,
+    change_set: ChangeSet,
+    seq: int,
+    actor: Origin,
+    change: Change,
+    texts: dict[bytes, Text],
 ) -> tuple[Version, int, bool]:
     """The version that was written, its memory's row, and whether the index may have to say something else of it."""
     head = head_row(connection, change.memory)
@@ -195,7 +207,7 @@ def _apply_change(
         name=text.name or stem(state.path),
         description=text.description,
         type=text.type,
-        origin=_origin(change, head, change_set.provenance.origin),
+        origin=origin_of(connection, change, head, actor),
         operation=change_set.operation,
         seq=seq,
         at=change_set.at,
@@ -223,19 +235,6 @@ def _check_address(connection: apsw.Connection, memory: str, state: State) -> No
     )
     if row is not None:
         raise NameTaken(state.path, row[0])
-
-
-def _origin(change: Change, head: HeadRow | None, actor: Origin) -> Origin:
-    """Words that stay keep their origin; words that are added or mixed in take the less trusted one."""
-    content = _content_of(change)
-    if head is None or (
-        content is not None and not isinstance(change, Append) and not getattr(change, "merged", False)
-    ):
-        return actor
-    if content is None and not isinstance(change, Append):
-        kept: Origin = head.origin
-        return kept
-    return least_trusted(actor, head.origin)
 
 
 def _write_version(
@@ -308,6 +307,15 @@ def _apply_conflict(connection: apsw.Connection, seq: int, conflict: OpenConflic
             conflict.note,
             seq,
         ),
+    )
+
+
+def _reopen_conflicts(connection: apsw.Connection, undone: str) -> None:
+    """A conflict that the undone operation settled is open again."""
+    connection.execute(
+        "UPDATE conflict SET resolved = NULL, resolution = NULL"
+        " WHERE resolved = (SELECT seq FROM operation WHERE id = ?)",
+        (undone,),
     )
 
 
