@@ -8,15 +8,17 @@ no common ancestor with the memory of its name becomes a conflict with both text
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import memstore.core.decisions as d
 from memstore.core.changes import AddIndexLine, ChangeSet, LineChange
 from memstore.core.frontmatter import alike, calm
 from memstore.core.index import take_in
-from memstore.core.index_lines import Limits
+from memstore.core.index_lines import Limits, parse
 from memstore.core.index_render import render
 from memstore.core.index_values import Line
-from memstore.core.model import INDEX_NAME, SHELF, Provenance
+from memstore.core.model import INDEX_NAME, SHELF, Memory, Provenance
 from memstore.core.names import check_path
 from memstore.errors import (
     ImportRefused,
@@ -29,8 +31,10 @@ from memstore.errors import (
 )
 from memstore.files.absorb import Absorber, Plan, Seen, resolver
 from memstore.files.absorb_index import translated
+from memstore.files.claim import read_claim
 from memstore.files.folder import Folder
 from memstore.files.report import ExportReport, ImportReport, Progress
+from memstore.files.scan import Scan
 from memstore.files.walk import Strange
 from memstore.store import lines, reader, shown
 from memstore.store.connection import Reading
@@ -49,7 +53,7 @@ class _Source:
         self.files: dict[str, bytes] = {}
         self.skipped: list[tuple[str, str]] = []
         try:
-            folder = Folder.open(directory, reserved=(), now=lambda: world.clock() * 1_000)
+            folder = Folder.open(directory, now=lambda: world.clock() * 1_000)
         except PlaceRefused as error:
             raise ImportRefused(str(error), hint=error.hint) from error
         if folder is None:
@@ -61,13 +65,26 @@ class _Source:
             found = folder.scan()
             if not found.complete:
                 raise ImportRefused(f"{directory} cannot be read whole", hint="mend its permissions")
+            self._skip(found)
+            left = {name for name, _ in self.skipped}
             for done, name in enumerate(sorted(found.files)):
                 if progress is not None:
                     progress(done, len(found.files), name)
-                self._read(folder, name)
-            self.skipped += sorted(found.strange.items())
-            self.skipped += [(name, "another program's temporary or conflict copy") for name in found.debris]
-            self.skipped += [(name, "not a Markdown file of this directory") for name in found.foreign]
+                if name not in left:
+                    self._read(folder, name)
+
+    def _skip(self, found: Scan) -> None:
+        self.skipped += sorted(found.strange.items())
+        self.skipped += [(name, f"a sync program's copy of {of}") for name, of in found.conflict_copies]
+        self.skipped += [(name, "another program's temporary or conflict copy") for name in found.debris]
+        self.skipped += [(name, "what memstore was writing when it was stopped") for name in found.temporary]
+        for first, *others in found.collisions:
+            self.skipped += [
+                (name, f"it differs from {first} by case or composition only; rename it") for name in others
+            ]
+        for name in found.foreign:
+            directory = name.endswith("/")
+            self.skipped.append((name, "a directory that holds no memories" if directory else "not a Markdown file"))
 
     def _read(self, folder: Folder, name: str) -> None:
         try:
@@ -96,39 +113,38 @@ def import_directory(
 ) -> ImportReport:
     """Takes in every memory of a directory in one operation; with `dry_run` says exactly what it would do.
 
+    An empty store takes the directory over as it is; otherwise memories that its index does not name get a line.
     Raises ImportRefused for a directory that cannot be read, StoreBusy where writers never rest.
     """
     source = _Source(directory, world, progress)
-    row = None if dry_run else store.add_folder(source.path)
+    row = None if dry_run else store.add_folder(_ancestry(source.path))
     for _ in range(_ATTEMPTS):
         with store.view() as connection:
-            known = row or shown.folder_row(connection, source.path) or FolderRow(0, source.path, None, 0, None)
+            known = row or shown.folder_row(connection, _ancestry(source.path)) or FolderRow(0, "", None, 0, None)
             taken = _Import(connection, known, source, world)
             taken.plan_all()
+            empty = not (reader.heads(connection, None, retired=True) or lines.rows(connection))
         plan = taken.plan
         if dry_run or not (plan.writes or plan.shown):
             return taken.report(None)
-        who = Provenance(
-            "import",
-            provenance.author,
-            provenance.session,
-            provenance.worktree,
-            provenance.branch,
-            provenance.commit,
-        )
-        change_set = ChangeSet(
-            world.new_id(), "import", world.clock(), who, tuple(plan.changes), tuple(plan.lines),
-            tuple(plan.conflicts), reason=f"import of {source.path}",
-        )  # fmt: skip
         if not plan.writes:
             store.show(known.pk, plan.shown)
             return taken.report(None)
+        change_set = ChangeSet(
+            world.new_id(), "import", world.clock(), replace(provenance, origin="import"), tuple(plan.changes),
+            tuple(plan.lines), tuple(plan.conflicts), reason=f"import of {source.path}", real=not empty,
+        )  # fmt: skip
         try:
             applied = store.apply(change_set, folder=known.pk, shown_changes=plan.shown)
         except (StaleVersion, NameTaken):
             continue
         return taken.report(applied.seq)
     raise StoreBusy("the memories changed faster than the directory could be taken in", hint="try again")
+
+
+def _ancestry(path: str) -> str:
+    """The name under which the store remembers what it has in common with a directory that it is not shown in."""
+    return f"import:{path}"
 
 
 class _Import:
@@ -144,8 +160,11 @@ class _Import:
         self._older: list[str] = []
         self._texts: dict[bytes, str] = {}
         self._lines = 0
+        self._named: set[str | None] = set()
 
     def plan_all(self) -> None:
+        index = self._source.files.get(INDEX_NAME, b"").decode("utf-8", "replace")
+        self._named = {piece.target for piece in parse(index)}
         for name, content in sorted(self._source.files.items(), key=lambda item: (item[0].count("/"), item[0])):
             if name != INDEX_NAME:
                 self._plan_file(name, content)
@@ -156,10 +175,10 @@ class _Import:
         row, head = self._absorber.known(name)
         if row is None and head is None:
             twin = self._texts.get(content) or self._twin(content)
-            if twin is not None:
+            if twin is not None and name not in self._named:
                 self._duplicates.append((name, twin))
                 return
-            self._texts[content] = name
+            self._texts.setdefault(content, name)
         before = len(self.plan.noted)
         seen = Seen(d.File(name, content), None)
         if head is not None and head.state.live and alike(content, head.state.content):
@@ -190,22 +209,28 @@ class _Import:
         except UnicodeDecodeError:
             self._source.skipped.append((INDEX_NAME, "it is not UTF-8"))
             return
+        before = shown.shown_row(self._connection, self._row.pk, INDEX_NAME)
+        if before is not None and before.content == content:
+            return
         rows = lines.rows(self._connection)
         added = take_in(text, resolver(self._connection, self.plan.made))
         steps = translated(added, [], self._world.new_id)
         if rows:
-            steps = self._news(steps, rows)
+            known = "" if before is None else before.content.decode("utf-8")
+            steps = self._news(steps, rows, known)
         self._lines = len(steps)
         self.plan.lines += steps
+        self.plan.shown.append(ShownRow(INDEX_NAME, None, 0, content))
 
-    def _news(self, steps: list[LineChange], rows: list[Line]) -> list[LineChange]:
-        """Of a foreign index the lines that ours does not have: pointers to memories without a line, and notes."""
+    def _news(self, steps: list[LineChange], rows: list[Line], before: str) -> list[LineChange]:
+        """Of a foreign index the lines that ours does not have: pointers to memories without a line, and notes.
+        Not those that it had `before`: who took them out of ours meant it."""
         listed = {row.memory for row in rows if row.memory is not None}
-        texts = {row.text.rstrip("\r") for row in rows}
+        texts = {text.rstrip("\r") for text in (*(row.text for row in rows), *before.split("\n"))}
         news: list[LineChange] = []
         for step in steps:
             assert isinstance(step, AddIndexLine)
-            known = step.memory in listed if step.memory is not None else step.text.rstrip("\r") in texts
+            known = step.text.rstrip("\r") in texts or (step.memory is not None and step.memory in listed)
             if not known and step.text.strip():
                 news.append(AddIndexLine(step.id, step.kind, step.text, step.memory, None, step.hook_by))
         return news
@@ -228,52 +253,89 @@ def export_directory(
 ) -> ExportReport:
     """Writes every memory and the whole index. A file that holds words the store does not know is left alone.
 
-    Raises PlaceRefused where the directory cannot be made or written.
+    What was written is remembered as what the directory and the store have in common. Raises PlaceRefused where
+    the directory cannot be made or written, or some store projects into it.
     """
     with store.view() as connection:
-        wanted = {memory.path: memory.state.content for memory in reader.heads(connection, SHELF)}
+        heads = {memory.path: memory for memory in reader.heads(connection, SHELF)}
         rows = lines.rows(connection)
+        wanted = {path: memory.state.content for path, memory in heads.items()}
         if rows:
             wanted[INDEX_NAME] = render(rows, lines.entries(connection), _UNLIMITED).text.encode("utf-8")
-        folder = Folder.open(directory, create=not dry_run, reserved=(), now=lambda: world.clock() * 1_000)
-        target = os.path.realpath(directory)
-        if folder is None:
-            return ExportReport(target, tuple(sorted(wanted)), (), ())
+    folder = Folder.open(directory, create=not dry_run, now=lambda: world.clock() * 1_000, pause=world.pause)
+    if folder is None:
+        return ExportReport(os.path.realpath(directory), tuple(_in_order(wanted)), (), ())
     with folder:
-        return _export(store, folder, wanted, dry_run, progress)
+        if read_claim(folder) is not None:
+            raise PlaceRefused(
+                f"{directory} is a memory folder that a store projects into", hint="export into another directory"
+            )
+        report = _Export(store, folder, wanted, progress).run(dry_run)
+    done = (*report.written, *report.unchanged)
+    if not dry_run and store.writable and done:
+        row = store.add_folder(_ancestry(report.target))
+        store.show(row.pk, [_in_common(name, wanted[name], heads.get(name)) for name in done])
+    return report
 
 
-def _export(
-    store: Store, folder: Folder, wanted: dict[str, bytes], dry_run: bool, progress: Progress | None
-) -> ExportReport:
-    written: list[str] = []
-    unchanged: list[str] = []
-    kept: list[tuple[str, str]] = []
-    puts: list[tuple[str, bytes, bytes | None]] = []
-    for name in sorted(wanted, key=lambda name: (name == INDEX_NAME, name)):
-        found = folder.read(name)
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Topics before the index that names them."""
+    return sorted(names, key=lambda name: (name == INDEX_NAME, name))
+
+
+def _in_common(name: str, content: bytes, head: Memory | None) -> ShownRow:
+    return ShownRow(name, None if head is None else head.id, 0 if head is None else head.version, content)
+
+
+class _Export:
+    def __init__(self, store: Store, folder: Folder, wanted: Mapping[str, bytes], progress: Progress | None) -> None:
+        self._store = store
+        self._folder = folder
+        self._wanted = wanted
+        self._progress = progress
+        self._unchanged: list[str] = []
+        self._kept: list[tuple[str, str]] = []
+
+    def run(self, dry_run: bool) -> ExportReport:
+        puts = [put for name in _in_order(self._wanted) if (put := self._look(name)) is not None]
+        written = []
+        for done, (name, expect) in enumerate(puts):
+            if self._progress is not None:
+                self._progress(done, len(puts), name)
+            if dry_run or self._put(name, expect):
+                written.append(name)
+        return ExportReport(self._folder.path, tuple(written), tuple(self._unchanged), tuple(self._kept))
+
+    def _look(self, name: str) -> tuple[str, bytes | None] | None:
+        """The name with what lies there and may be replaced, if it is to be written."""
+        try:
+            self._folder.check(name)
+        except NameRefused as error:
+            self._kept.append((name, error.reason))
+            return None
+        found = self._folder.read(name)
         if found is None:
-            puts.append((name, wanted[name], None))
-        elif isinstance(found, Strange):
-            kept.append((name, found.reason))
-        elif found.content == wanted[name]:
-            unchanged.append(name)
-        elif store.knows(found.content):
-            puts.append((name, wanted[name], found.content))
+            return name, None
+        if isinstance(found, Strange):
+            self._kept.append((name, found.reason))
+        elif found.content == self._wanted[name]:
+            self._unchanged.append(name)
+        elif self._store.knows(found.content):
+            return name, found.content
         else:
-            kept.append((name, "it holds text that the store does not know; import it first, or move it away"))
-    for done, put in enumerate(puts):
-        if progress is not None:
-            progress(done, len(puts), put[0])
-        if not dry_run:
-            try:
-                result = folder.put(put[0], put[1], expect=put[2])
-            except NotProjected as error:
-                kept.append((put[0], error.reason))
-                continue
-            if result.kept is not None:
-                folder.put_back_over(put[0], result.kept, put[1])
-                kept.append((put[0], "it changed just now"))
-                continue
-        written.append(put[0])
-    return ExportReport(folder.path, tuple(written), tuple(unchanged), tuple(kept))
+            self._kept.append((name, "it holds text that the store does not know; import it first, or move it away"))
+        return None
+
+    def _put(self, name: str, expect: bytes | None) -> bool:
+        content = self._wanted[name]
+        try:
+            result = self._folder.put(name, content, expect=expect)
+            if result.kept is None:
+                return True
+            back = self._folder.put_back_over(name, result.kept, content)
+        except NotProjected as error:
+            self._kept.append((name, error.reason))
+            return False
+        where = "" if back else f"; what lay there is kept as {result.kept}"
+        self._kept.append((name, f"it changed just now{where}"))
+        return False

@@ -133,6 +133,9 @@ class Folder:
         """Raises NameRefused for a path that `put` and `take` do not touch."""
         if path != INDEX_NAME:
             names.check_path(path)
+        reason = scan.out_of_reach(path, self._reserved)
+        if reason:
+            raise errors.NameRefused(path, reason)
         if names.is_debris(path.rpartition("/")[2]):
             raise errors.NameRefused(path, "an editor or a sync program calls its temporary files so")
 

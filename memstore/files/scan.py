@@ -86,6 +86,16 @@ def scan(root: int, path: str, reserved: Collection[str]) -> Scan:
     )
 
 
+def out_of_reach(path: str, reserved: Collection[str]) -> str:
+    """Why a scan would not find a file at `path`, or nothing."""
+    *above, _ = path.split("/")
+    if above and above[0] in reserved:
+        return f"the directory {above[0]} is no part of the memory folder"
+    if "node_modules" in above:
+        return "a directory node_modules holds no memories"
+    return "it is nested too deep" if len(above) > _DEEPEST else ""
+
+
 def _list(handle: int, prefix: str, depth: int, found: _Found) -> None:
     files, largest = found.files, walk.LARGEST
     below = []
