@@ -20,8 +20,7 @@ from memstore.core.plan import (
     plan_supersession,
 )
 from memstore.core.terms import Query, parse_query
-from memstore.core.undo import Step, inverse, inverse_lines
-from memstore.errors import Conflict, InputRefused, NotFound
+from memstore.errors import InputRefused, NotFound
 from memstore.files import archive
 from memstore.files.report import ExportReport, ImportReport, Progress, SyncReport
 from memstore.files.sync import Sync, Verdict
@@ -225,20 +224,7 @@ class Memstore:
         """Takes a whole operation back, by another one. Raises Conflict where later work stands in the way."""
         self.files.absorb()
         found = self.operation(reference)
-        made, lines = self.store.made_by(found.seq)
-        steps = [self._step(version) for version in made]
-        touched = {version.memory for version in made}
-        changes = inverse(steps)
-        line_changes = inverse_lines(lines, touched, lambda line: line.kind == "auto")
-        if not changes and not line_changes:
-            raise Conflict(
-                f"operation #{found.seq} changed nothing that could be taken back", hint="see `memstore log`"
-            )
-        change_set = ChangeSet(
-            operation or self.world.new_id(), "undo", self.world.clock(), self._writer.provenance, changes,
-            line_changes, reason=f"undo of #{found.seq} ({found.kind})", undoes=found.id,
-        )  # fmt: skip
-        applied = self.store.apply(change_set)
+        applied = self._writer.undo(found, operation=operation)
         paths = tuple(version.state.path for version in applied.versions)
         return Undone(found, applied.operation, applied.seq, paths, self.files.settle())
 
@@ -338,9 +324,3 @@ class Memstore:
     def _saved(self, done: Done) -> Saved:
         operation, seq = (None, None) if done.applied is None else (done.applied.operation, done.applied.seq)
         return Saved(done.what, done.memory, operation, seq, self.files.settle())
-
-    def _step(self, made: Version) -> Step:
-        before = None if made.number == 1 else self.store.version(made.memory, number=made.number - 1)
-        now = self.store.memory(made.memory)
-        assert now is not None
-        return Step(made, None if before is None else before.state, now)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from memstore.core.changes import Append, Change, ChangeSet
-from memstore.core.model import NEW, Applied, Memory, Provenance, Shelf
+from memstore.core.changes import Append, Change, ChangeSet, LineChange
+from memstore.core.model import NEW, Applied, Memory, Operation, Provenance, Shelf
 from memstore.core.names import check_path, collision_key, file_name
 from memstore.core.plan import OnConflict, Wanted, encoded, plan_write
+from memstore.core.undo import inverse, inverse_lines
 from memstore.errors import (
     AlreadyExists,
     Conflict,
@@ -140,6 +141,39 @@ class Writer:
             operation, request, what, lambda: self._change(name, change, what, retired, operation, reason, request)
         )
 
+    def undo(self, undone: Operation, *, operation: str | None = None) -> Applied:
+        """Takes a whole operation back, by another one. Raises Conflict where later work stands in the way."""
+        request = repr(("undo", undone.id))
+        done = None if operation is None else self.store.done(operation, request, "undo")
+        if done is not None:
+            return done
+        try:
+            return self._undo(undone, operation, request)
+        except Conflict:
+            done = None if operation is None else self.store.done(operation, request, "undo")
+            if done is None:
+                raise
+            return done
+
+    def _undo(self, undone: Operation, operation: str | None, request: str) -> Applied:
+        for _ in range(_ATTEMPTS):
+            steps, line_steps = self.store.steps(undone.seq)
+            changes = inverse(steps)
+            touched = {step.now.id for step in steps}
+            lines = inverse_lines(line_steps, touched, lambda line: line.kind == "auto")
+            if not changes and not lines:
+                raise Conflict(
+                    f"operation #{undone.seq} changed nothing that could be taken back", hint="see `memstore log`"
+                )
+            try:
+                return self.apply(
+                    changes, "undo", lines=lines, operation=operation, request=request, undoes=undone.id,
+                    reason=f"undo of #{undone.seq} ({undone.kind})",
+                )  # fmt: skip
+            except StaleVersion:
+                continue  # somebody was faster: take back from what stands there now
+        raise StoreBusy(f"the memories of #{undone.seq} changed {_ATTEMPTS} times meanwhile", hint="try again")
+
     def _write(
         self, name: str, wanted: Wanted, expect: str | None, on_conflict: OnConflict, kind: str,
         operation: str | None, reason: str, request: str,
@@ -191,11 +225,12 @@ class Writer:
         reason: str = "",
         request: str = "",
         undoes: str | None = None,
+        lines: tuple[LineChange, ...] = (),
     ) -> Applied:
         """One operation of this actor's."""
         return self.store.apply(
             ChangeSet(
-                operation or self.world.new_id(), kind, self.world.clock(), self.provenance, changes,
+                operation or self.world.new_id(), kind, self.world.clock(), self.provenance, changes, lines,
                 reason=reason, request=request, undoes=undoes,
             )
         )  # fmt: skip

@@ -12,7 +12,7 @@ from memstore.core.changes import ChangeSet
 from memstore.core.index_values import Line
 from memstore.core.model import SHELF, Applied, ConflictRecord, Memory, Operation, Provenance, Shelf, Version
 from memstore.core.terms import Query
-from memstore.core.undo import LineStep
+from memstore.core.undo import LineStep, Step
 from memstore.errors import MemstoreError, StoreUnavailable
 from memstore.store import lines, migrate, reader, search, shown, writer
 from memstore.store.connection import Link, open_link
@@ -208,6 +208,17 @@ class Store:
         """The versions and the index lines that an operation wrote."""
         with self.view() as connection:
             return reader.versions_of(connection, seq), lines.steps_of(connection, seq)
+
+    def steps(self, seq: int) -> tuple[list[Step], list[LineStep]]:
+        """What an operation did to each memory and index line, and how they stand now: all of one moment."""
+        with self.view() as connection:
+            steps = []
+            for made in reader.versions_of(connection, seq):
+                before = reader.version_by(connection, made.memory, number=made.number - 1)
+                now = reader.by_id(connection, made.memory)
+                assert now is not None
+                steps.append(Step(made, None if before is None else before.state, now))
+            return steps, lines.steps_of(connection, seq)
 
     def conflicts(self, *, everything: bool = False) -> list[ConflictRecord]:
         """Open conflicts, oldest first; with `everything` the settled ones too."""
