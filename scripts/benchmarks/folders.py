@@ -1,0 +1,179 @@
+"""What files cost: a write that is projected, a sync without news, an import."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from itertools import count
+
+from memstore.app import Memstore
+from memstore.core.plan import Wanted
+from scripts.benchmarks.corpus import Corpus
+from scripts.benchmarks.measure import Row, interleaved, middle, ratio, value, workplace, world_in
+from scripts.benchmarks.writes import bare_connection
+
+_PROJECTED = 3.0
+_IDLE = 2.0
+_IMPORT_MS, _IMPORT_MB = 3_000, 150
+
+_IMPORT = """
+import json, sys, time
+from memstore.app import Memstore
+from scripts.benchmarks.measure import world_in
+with Memstore.open(world=world_in(sys.argv[1])) as app:
+    begin = time.perf_counter()
+    report = app.import_directory(sys.argv[2])
+    taken = time.perf_counter() - begin
+with open("/proc/self/status") as file:
+    peak = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+print(json.dumps({"ms": taken * 1000, "mb": peak / 1024, "taken": report.new}))
+"""
+
+
+def folders(quick: bool) -> list[Row]:
+    """All rows about files."""
+    corpus = Corpus()
+    return [
+        *_projected(corpus, 200, 30 if quick else 150),
+        *_idle(corpus, 2_000, 10 if quick else 40),
+        *_imported(corpus, 1_000),
+    ]
+
+
+def _projected(corpus: Corpus, files: int, rounds: int) -> list[Row]:
+    with workplace() as directory, Memstore.open(world=world_in(directory)) as app:
+        folder = shown_in(app, corpus, files)
+        numbers = count()
+        known = app.memories()[: min(files, 40)]
+        tokens = {memory.path: memory.token for memory in known}
+
+        def write(wanted: Wanted, path: str) -> None:
+            saved = app.write(path, wanted, expect=tokens[path])
+            tokens[path] = saved.memory.token
+            assert path in saved.files.projected
+
+        def both(number: int) -> None:
+            """Body and description: the topic and the index change."""
+            at = next(numbers)
+            path = known[number % len(known)].path
+            write(Wanted(body=_body(corpus, at), description=f"what holds since round {at}"), path)
+
+        def topic(number: int) -> None:
+            """The body alone: the index stays as it is."""
+            write(Wanted(body=_body(corpus, next(numbers))), known[number % len(known)].path)
+
+        bare = _Bare(directory, corpus, files, os.path.getsize(os.path.join(folder, "MEMORY.md")))
+        two, baseline_two, one, baseline_one = interleaved(
+            rounds, both, lambda number: bare.write(number, 2), topic, lambda number: bare.write(number, 1)
+        )
+        bare.close()
+    return [
+        Row(
+            "folder", f"write and project, {files} files, topic and index", middle(two), "ms",
+            middle(baseline_two), "a FULL commit + 2 fsynced replaces", ratio("<=", _PROJECTED),
+        ),
+        Row(
+            "folder", f"write and project, {files} files, topic alone", middle(one), "ms",
+            middle(baseline_one), "a FULL commit + 1 fsynced replace",
+        ),
+    ]  # fmt: skip
+
+
+def shown_in(app: Memstore, corpus: Corpus, files: int) -> str:
+    """Puts memories into the app's folder as if a client had, with an index, and takes them in."""
+    folder = app.place.placement.directory
+    os.makedirs(folder, exist_ok=True)
+    lines = []
+    for path, text in corpus.memories(files):
+        with open(os.path.join(folder, path), "wb") as file:
+            file.write(text)
+        lines.append(f"- [{path[:-3]}]({path}) — what the client said of it")
+    with open(os.path.join(folder, "MEMORY.md"), "w", encoding="utf-8") as index:
+        index.write("\n".join(lines[:190]) + "\n")
+    app.sync()
+    assert len(app.memories()) == files
+    return folder
+
+
+def _body(corpus: Corpus, number: int) -> str:
+    return corpus.text(500_000 + number).split(b"---\n", 2)[2].decode()
+
+
+class _Bare:
+    """The least that a durable write with its files can do: commit one row, replace the files, sync each."""
+
+    def __init__(self, directory: str, corpus: Corpus, files: int, index_size: int) -> None:
+        self._folder = os.path.join(directory, "bare")
+        os.mkdir(self._folder)
+        self._texts = [text for _, text in corpus.memories(files)]
+        for at in range(files):
+            self._put(f"note_{at}.md", self._texts[at])
+        self._index = b"x" * index_size
+        self._connection = bare_connection(os.path.join(directory, "bare.db"))
+        self._connection.execute(
+            "PRAGMA journal_mode = WAL; CREATE TABLE t (id INTEGER PRIMARY KEY, text BLOB)"
+        ).fetchall()
+        self._connection.execute("INSERT INTO t VALUES (1, x'')")
+
+    def write(self, number: int, files: int) -> None:
+        text = self._texts[number % len(self._texts)] + f"{number}\n".encode()
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.execute("UPDATE t SET text = ? WHERE id = 1", (text,))
+        self._connection.execute("COMMIT")
+        self._put(f"note_{number % len(self._texts)}.md", text)
+        if files == 2:
+            self._put("MEMORY.md", self._index + str(number).encode())
+
+    def _put(self, name: str, content: bytes) -> None:
+        path = os.path.join(self._folder, name)
+        handle = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.write(handle, content)
+        os.fsync(handle)
+        os.close(handle)
+        os.rename(path + ".new", path)
+        handle = os.open(self._folder, os.O_RDONLY)
+        os.fsync(handle)
+        os.close(handle)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _idle(corpus: Corpus, files: int, rounds: int) -> list[Row]:
+    with workplace() as directory, Memstore.open(world=world_in(directory)) as app:
+        folder = shown_in(app, corpus, files)
+        for _ in range(2):  # files of the last two seconds are read again
+            app.world.pause(2.1)
+            app.sync()
+
+        def bare(_: int) -> int:
+            with os.scandir(folder) as entries:
+                return sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
+
+        ours, baseline = interleaved(rounds, lambda _: app.sync(), bare)
+    return [
+        Row(
+            "folder", f"sync with nothing changed, {files:,} files", middle(ours), "ms", middle(baseline),
+            "os.scandir + stat", ratio("<=", _IDLE),
+        )
+    ]  # fmt: skip
+
+
+def _imported(corpus: Corpus, files: int) -> list[Row]:
+    with workplace() as directory:
+        source = os.path.join(directory, "memories")
+        os.mkdir(source)
+        for path, text in corpus.memories(files):
+            with open(os.path.join(source, path), "wb") as file:
+                file.write(text)
+        done = subprocess.run(
+            [sys.executable, "-c", _IMPORT, directory, source], stdout=subprocess.PIPE, text=True, check=True
+        )
+        found = json.loads(done.stdout)
+    assert found["taken"] == files, found
+    return [
+        Row("folder", f"import of {files:,} files", found["ms"], "ms", limit=value("<", _IMPORT_MS)),
+        Row("folder", f"import of {files:,} files: peak memory", found["mb"], "MB", limit=value("<", _IMPORT_MB)),
+    ]
