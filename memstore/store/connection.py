@@ -54,6 +54,7 @@ class Link:
         self.connection = connection
         self._turn = turn
         self._pid = os.getpid()
+        self._closed = False
         self._schema: int | None = None
         self._files = guard.protect(path)
         self._database = guard.identity(path)
@@ -74,7 +75,7 @@ class Link:
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
         """One write transaction. Raises StoreBusy, StoreReadOnly, DiskFull, StoreNewer or StoreUnavailable."""
-        self._check_process()
+        self._check_use()
         if self._turn is None:
             raise StoreReadOnly(f"the store {self.path} was opened read-only", hint=READ_ONLY_HINT)
         connection = self.connection
@@ -102,7 +103,7 @@ class Link:
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """One view of the store: everything read inside belongs to one moment. Never waits for a writer."""
-        self._check_process()
+        self._check_use()
         self._check_files()
         try:
             self.connection.execute("BEGIN")
@@ -117,6 +118,7 @@ class Link:
         """Closes the connection and the queue; in a forked process it leaves them to the one that opened them."""
         if os.getpid() != self._pid:
             return
+        self._closed = True
         self.connection.close()
         guard.release(self._files)
         self._files = ()
@@ -128,9 +130,11 @@ class Link:
         _keep_log(self.connection, self.path)
         self.close()
 
-    def _check_process(self) -> None:
+    def _check_use(self) -> None:
         if os.getpid() != self._pid:
             raise Defect("a store's connection was used in a forked process")
+        if self._closed:
+            raise StoreUnavailable(f"the store {self.path} is closed", hint="open it again")
 
     def _check_files(self) -> None:
         found = guard.identity(self.path)
@@ -206,7 +210,7 @@ def open_link(path: str, *, writable: bool = True) -> Link:
     flags = apsw.SQLITE_OPEN_NOFOLLOW | (apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY)
     try:
         connection = _connect(path, flags)
-    except apsw.CantOpenError as error:
+    except (apsw.CantOpenError, apsw.ReadOnlyError) as error:
         if writable or not _is_at_rest(path):
             raise translated(error, path) from error
         connection = _connect_at_rest(path, flags)
@@ -263,6 +267,11 @@ def _check_file(path: str) -> None:
         raise StoreUnavailable(f"the store {path} cannot be opened: {error.strerror}", hint=READ_ONLY_HINT) from error
     if not stat.S_ISREG(found.st_mode):
         raise StoreDamaged(f"{path} is not a regular file; nothing was changed", hint="move it out of the way")
+    if found.st_size == 0 and not _is_at_rest(path):
+        # SQLite would delete the log of an empty database, and with it the last that is left of the rows.
+        raise StoreDamaged(
+            f"{path} is empty, but its log is not; nothing was changed", hint="restore the database from a backup"
+        )
     if found.st_uid != os.geteuid() and os.geteuid() != 0:
         raise StoreUnavailable(
             f"the store {path} belongs to another user", hint="set MEMSTORE_HOME to a folder of yours"
