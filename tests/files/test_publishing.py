@@ -65,9 +65,7 @@ def test_bytes_that_were_not_expected_are_kept_until_their_text_is_stored(tmp_pa
     assert os.listdir(tmp_path / "sub") == ["a.md"]
 
 
-def test_a_file_that_appeared_meanwhile_comes_out(
-    tmp_path: Path, system: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_file_that_appeared_meanwhile_comes_out(tmp_path: Path, system: str, monkeypatch: pytest.MonkeyPatch):
     publish = exchange.publish
 
     def late(directory: int, new: str, target: str) -> None:
@@ -106,9 +104,7 @@ def test_what_somebody_still_has_open_for_writing_is_kept_and_read_again(tmp_pat
     assert (tmp_path / "a.md").read_bytes() == b"new"
 
 
-def test_h17_a_rename_refused_twice_succeeds_at_the_third_try(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_h17_a_rename_refused_twice_succeeds_at_the_third_try(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "a.md").write_bytes(b"old")
     pauses: list[float] = []
     real, refusals = exchange.exchange, [1, 2]
@@ -126,9 +122,7 @@ def test_h17_a_rename_refused_twice_succeeds_at_the_third_try(
     assert os.listdir(tmp_path) == ["a.md"]
 
 
-def test_h17_a_rename_always_refused_leaves_the_file_and_no_litter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_h17_a_rename_always_refused_leaves_the_file_and_no_litter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def refuse(*_: object) -> str:
         raise PermissionError(errno.EPERM, "locked")
 

@@ -47,9 +47,7 @@ def test_a_file_that_is_not_there_is_none(tmp_path: Path):
         assert folder.read("sub/a.md") is None
 
 
-@pytest.mark.parametrize(
-    "path", ["", "/etc/x.md", "../a.md", "a/../b.md", "a//b.md", "./a.md", "a\0.md", "a/"]
-)
+@pytest.mark.parametrize("path", ["", "/etc/x.md", "../a.md", "a/../b.md", "a//b.md", "./a.md", "a\0.md", "a/"])
 def test_paths_that_lead_elsewhere_are_refused(tmp_path: Path, path: str):
     with opened(tmp_path) as folder:
         with pytest.raises(errors.NameRefused):
