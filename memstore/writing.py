@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from memstore.core.changes import Append, Change, ChangeSet, LineChange
+from memstore.core.index_values import END
 from memstore.core.model import NEW, Applied, Memory, Operation, Provenance, Shelf
 from memstore.core.names import check_path, collision_key, file_name
 from memstore.core.plan import OnConflict, Wanted, encoded, plan_write
-from memstore.core.undo import inverse, inverse_lines
+from memstore.core.undo import LineStep, inverse, inverse_lines
 from memstore.errors import (
     AlreadyExists,
     Conflict,
@@ -160,7 +161,8 @@ class Writer:
             steps, line_steps = self.store.steps(undone.seq)
             changes = inverse(steps)
             touched = {step.now.id for step in steps}
-            lines = inverse_lines(line_steps, touched, lambda line: line.kind == "auto")
+            kept = self._without_end(line_steps)
+            lines = inverse_lines(kept, touched, lambda line: line.kind == "auto")
             if not changes and not lines:
                 raise Conflict(
                     f"operation #{undone.seq} changed nothing that could be taken back", hint="see `memstore log`"
@@ -173,6 +175,14 @@ class Writer:
             except StaleVersion:
                 continue  # somebody was faster: take back from what stands there now
         raise StoreBusy(f"the memories of #{undone.seq} changed {_ATTEMPTS} times meanwhile", hint="try again")
+
+    def _without_end(self, steps: list[LineStep]) -> list[LineStep]:
+        """The last newline came with the first line of ours, but serves all lines that came after."""
+        made = {step.id for step in steps if step.before is None}
+        ours = any(step.now.kind == "auto" for step in steps if step.id in made)
+        if not ours or all(line.id in made for line in self.store.index(self.shelf)):
+            return steps
+        return [step for step in steps if step.id not in made or step.now.rank != END]
 
     def _write(
         self, name: str, wanted: Wanted, expect: str | None, on_conflict: OnConflict, kind: str,

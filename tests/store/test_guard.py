@@ -20,6 +20,12 @@ from memstore.store.shown import Missing, ShownRow
 from memstore.store.store import Store
 from tests.store.stores import create, open_store, put
 
+
+def linked(link: Callable[[Path, Path], None], path: Path, name: Path) -> bytes:
+    link(path, name)
+    return name.read_bytes()
+
+
 WAYS: dict[str, Callable[[Path, Path], object]] = {
     "open": lambda path, beside: path.read_bytes(),
     "os.open": lambda path, beside: os.close(os.open(path, os.O_RDONLY)),
@@ -30,8 +36,8 @@ WAYS: dict[str, Callable[[Path, Path], object]] = {
     "sqlite3 escaped uri": lambda path, beside: sqlite3.connect(
         "file://localhost" + str(path).replace("store", "%73tore") + "?mode=ro#x", uri=True
     ),
-    "hard link": lambda path, beside: (os.link(path, beside / "hard"), (beside / "hard").read_bytes()),
-    "symbolic link": lambda path, beside: ((beside / "soft").symlink_to(path), (beside / "soft").read_bytes()),
+    "hard link": lambda path, beside: linked(os.link, path, beside / "hard"),
+    "symbolic link": lambda path, beside: linked(os.symlink, path, beside / "soft"),
     "append": lambda path, beside: path.open("ab"),
 }
 

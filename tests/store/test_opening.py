@@ -208,11 +208,11 @@ def test_h22_damage_in_the_middle_is_named_when_it_is_met_and_not_before(tmp_pat
     for at_byte in range(4096 * 2, len(content), 4096):
         content[at_byte : at_byte + 64] = b"\xff" * 64
     database.write_bytes(content)
-    store = None
+    opened: list[Store] = []
     with pytest.raises(StoreDamaged, match="does not read as a sound database"):
-        store = open_store(tmp_path)
-        store.memories()
-    if store is not None:
+        opened.append(open_store(tmp_path))
+        opened[0].memories()
+    for store in opened:
         store.close()
     assert database.read_bytes() == content
 

@@ -71,7 +71,7 @@ def test_where_no_queue_can_be_made_writes_go_on_without(tmp_path: Path, monkeyp
     def no_locks(*_: object) -> None:
         raise OSError("no locks here")
 
-    monkeypatch.setattr(turn.fcntl, "flock", no_locks)
+    monkeypatch.setattr(fcntl, "flock", no_locks)
     mine = Turn(str(tmp_path))
     mine.take()
     mine.give()
