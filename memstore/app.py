@@ -3,65 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from memstore.core.changes import Change, ChangeSet, CloseConflict, Pin, Restore
-from memstore.core.compare import BlamedLine, blame
-from memstore.core.frontmatter import FIELDS
 from memstore.core.model import SHELF, ConflictRecord, Memory, Operation, Origin, Shelf, Version
-from memstore.core.plan import (
-    OnConflict,
-    Wanted,
-    last_living,
-    plan_field,
-    plan_rename,
-    plan_retirement,
-    plan_supersession,
-)
 from memstore.core.terms import Query, parse_query
 from memstore.errors import InputRefused, NotFound
-from memstore.files import archive
-from memstore.files.report import ExportReport, ImportReport, Progress, SyncReport
-from memstore.files.sync import Sync, Verdict
+from memstore.files.freshness import has_news
 from memstore.place import Place, find_place, registered
 from memstore.store.search import Filters, Hit
 from memstore.store.store import Made, Store
 from memstore.world import World
-from memstore.writing import Done, Writer, own_path
 
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """A write and what became of its files. `what`: created, revised, merged, unchanged, repeated …"""
-
-    what: str
-    memory: Memory
-    operation: str | None
-    seq: int | None
-    files: SyncReport
-
-
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """An operation that was taken back, and the operation that did it."""
-
-    operation: Operation
-    by: str
-    seq: int
-    changed: tuple[str, ...]
-    files: SyncReport
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """How things stand here."""
-
-    place: Place
-    counts: dict[str, int]
-    files: SyncReport
-    schema: int
-    engine: str
+if TYPE_CHECKING:
+    # What a search does not need is imported where it is used: it would cost most of the time that a search takes.
+    from memstore.core.changes import Change
+    from memstore.core.compare import BlamedLine
+    from memstore.core.plan import OnConflict, Wanted
+    from memstore.files.report import ExportReport, ImportReport, Progress, SyncReport
+    from memstore.files.sync import Sync, Verdict
+    from memstore.outcomes import Saved, Status, Undone
+    from memstore.writing import Done, Writer
 
 
 class Memstore:
@@ -75,8 +38,7 @@ class Memstore:
         self.place = place
         self.store = store
         self.shelf = shelf
-        self._writer = Writer(store, world, world.provenance(place.root, origin), shelf)
-        self.files = Sync(store, place.folder, place.root.path, world, refusal=place.refusal)
+        self._origin = origin
 
     @classmethod
     def open(
@@ -92,6 +54,19 @@ class Memstore:
         place = registered(find_place(world), world, make=make)
         assert place.store is not None and place.store_directory is not None
         return cls(world, place, Store.open(place.store_directory, place.store, world.clock), origin=origin)
+
+    @cached_property
+    def files(self) -> Sync:
+        """The store's one folder here."""
+        from memstore.files.sync import Sync
+
+        return Sync(self.store, self.place.folder, self.place.root.path, self.world, refusal=self.place.refusal)
+
+    @cached_property
+    def _writer(self) -> Writer:
+        from memstore.writing import Writer
+
+        return Writer(self.store, self.world, self.world.provenance(self.place.root, self._origin), self.shelf)
 
     def close(self) -> None:
         """Closes the store."""
@@ -132,6 +107,9 @@ class Memstore:
         self, name: str, field: str, value: str, *, expect: str | None = None, operation: str | None = None
     ) -> Saved:
         """Sets `name`, `description` or `type`; every other byte of the memory stays."""
+        from memstore.core.frontmatter import FIELDS
+        from memstore.core.plan import plan_field
+
         if field not in FIELDS:
             raise InputRefused(f"there is no field {field!r}", hint=f"the fields are {', '.join(FIELDS)}")
         return self._change(
@@ -144,6 +122,9 @@ class Memstore:
 
     def rename(self, name: str, new_name: str, *, expect: str | None = None, operation: str | None = None) -> Saved:
         """Moves a memory to another name; its history and its index line go along."""
+        from memstore.core.plan import plan_rename
+        from memstore.writing import own_path
+
         path = own_path(new_name)
         return self._change(
             name, lambda head: plan_rename(head, path, expect), "rename", operation=operation, asked=new_name
@@ -151,12 +132,16 @@ class Memstore:
 
     def delete(self, name: str, *, expect: str | None = None, operation: str | None = None, reason: str = "") -> Saved:
         """Retires a memory: its file and its index line go, its versions stay and can be restored."""
+        from memstore.core.plan import plan_retirement
+
         return self._change(
             name, lambda head: plan_retirement(head, expect), "delete", operation=operation, reason=reason
         )
 
     def pin(self, name: str, pinned: bool = True, *, operation: str | None = None) -> Saved:
         """Pins a memory: it keeps its place in a full index."""
+        from memstore.core.changes import Pin
+
         return self._change(
             name,
             lambda head: None if head.state.pinned == pinned else Pin(head.id, pinned),
@@ -166,6 +151,8 @@ class Memstore:
 
     def supersede(self, name: str, by: str | None, *, operation: str | None = None) -> Saved:
         """Marks a memory as corrected by another; with None the mark goes."""
+        from memstore.core.plan import plan_supersession
+
         self.files.absorb()
         correction = None if by is None else self._writer.find(by).id
         return self._change(
@@ -176,12 +163,12 @@ class Memstore:
 
     def memories(self, *, retired: bool = False) -> list[Memory]:
         """All memories, by path."""
-        self.files.freshen()
+        self._freshen()
         return self.store.memories(self.shelf, retired=retired)
 
     def show(self, name: str, *, version: int | None = None, token: str | None = None) -> tuple[Memory, Version]:
         """A memory and one of its versions, by default the present one. Retired ones are shown too."""
-        self.files.freshen()
+        self._freshen()
         head = self._writer.find(name, retired=True)
         found = self.store.version(head.id, number=version or (0 if token else head.version), token=token or "")
         if found is None:
@@ -190,31 +177,35 @@ class Memstore:
 
     def search(self, text: str, *, filters: Filters | None = None, limit: int = 20) -> tuple[Query, list[Hit]]:
         """Ranked hits for a person's words in any script, and the query they were read as."""
-        self.files.freshen()
+        self._freshen()
         query = parse_query(text)
         chosen = filters or Filters(scopes=(self.shelf.scope,))
         hits = self.store.search(query, chosen, limit)
-        if hits and self.files.freshen([hit.path for hit in hits]):
+        if hits and self._freshen([hit.path for hit in hits]):
             hits = self.store.search(query, chosen, limit)
         return query, hits
 
     def log(self, name: str | None = None, *, since: int = 0, limit: int = -1) -> list[tuple[Operation, Made]]:
         """Operations, newest first: of one memory, or of the store."""
-        self.files.freshen()
+        self._freshen()
         memory = None if name is None else self._writer.find(name, retired=True).id
         return self.store.operations(memory, since=since, limit=limit)
 
     def versions(self, name: str) -> list[Version]:
         """All versions of a memory, oldest first."""
-        self.files.freshen()
+        self._freshen()
         return self.store.versions(self._writer.find(name, retired=True).id)
 
     def blame(self, name: str) -> list[BlamedLine]:
         """Which version brought each line of a memory."""
+        from memstore.core.compare import blame
+
         return blame(self.versions(name))
 
     def status(self) -> Status:
         """How things stand, after a whole scan of the folder."""
+        from memstore.outcomes import Status
+
         report = self.files.absorb()
         return Status(self.place, self.store.counts(), report, self.store.schema(), self.store.engine)
 
@@ -222,6 +213,8 @@ class Memstore:
 
     def undo(self, reference: str, *, operation: str | None = None) -> Undone:
         """Takes a whole operation back, by another one. Raises Conflict where later work stands in the way."""
+        from memstore.outcomes import Undone
+
         self.files.absorb()
         found = self.operation(reference)
         applied = self._writer.undo(found, operation=operation)
@@ -230,6 +223,8 @@ class Memstore:
 
     def restore(self, name: str, *, version: int | None = None, operation: str | None = None) -> Saved:
         """Puts an earlier version back as the newest one; a retired memory comes back as it was."""
+        from memstore.core.changes import Restore
+        from memstore.core.plan import last_living
 
         def step(head: Memory) -> Change | None:
             number = version if version is not None else last_living(self.store.versions(head.id))
@@ -258,6 +253,8 @@ class Memstore:
         self, directory: str, *, dry_run: bool = False, progress: Progress | None = None
     ) -> ImportReport:
         """Takes in a directory of memories. Nothing in it changes; a second time nothing is new."""
+        from memstore.files import archive
+
         self.files.absorb()
         report = archive.import_directory(
             self.store, directory, self.world, self._writer.provenance, dry_run=dry_run, progress=progress
@@ -270,6 +267,8 @@ class Memstore:
         self, directory: str, *, dry_run: bool = False, progress: Progress | None = None
     ) -> ExportReport:
         """Writes all memories and the index into a directory. Files there that the store does not know stay."""
+        from memstore.files import archive
+
         self.files.absorb()
         return archive.export_directory(self.store, directory, self.world, dry_run=dry_run, progress=progress)
 
@@ -277,7 +276,7 @@ class Memstore:
 
     def conflicts(self, *, everything: bool = False) -> Sequence[ConflictRecord]:
         """Texts that could not be merged, oldest first."""
-        self.files.freshen()
+        self._freshen()
         return self.store.conflicts(everything=everything)
 
     def resolve(self, reference: str, take: str, *, text: str | None = None) -> Saved | None:
@@ -291,8 +290,17 @@ class Memstore:
 
     # Inside
 
+    def _freshen(self, names: Sequence[str] = ()) -> bool:
+        """Takes in what was edited, if the folder or one of these files tells of an edit. True where it did."""
+        news = has_news(self.store, self.place.folder, names)
+        if news:
+            self.files.absorb()
+        return news
+
     def _resolve(self, record: ConflictRecord, take: str, text: str | None) -> Saved | None:
+        from memstore.core.changes import ChangeSet, CloseConflict
         from memstore.core.conflicts import resolution
+        from memstore.outcomes import Saved
 
         head = None if record.memory is None else self.store.memory(record.memory)
         changes, lines = resolution(record, head, take, text, self.store.index())
@@ -322,5 +330,7 @@ class Memstore:
         )
 
     def _saved(self, done: Done) -> Saved:
+        from memstore.outcomes import Saved
+
         operation, seq = (None, None) if done.applied is None else (done.applied.operation, done.applied.seq)
         return Saved(done.what, done.memory, operation, seq, self.files.settle())

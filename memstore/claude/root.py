@@ -57,9 +57,7 @@ def find_root(cwd: str) -> Root:
         top = parent
     if _looks_like_git_directory(start):
         return _with_head(_plain(start, "bare", start, "it is a bare repository"))
-    return _plain(
-        start, "directory", None, "there is no git repository here or above: the directory itself is used"
-    )
+    return _plain(start, "directory", None, "there is no git repository here or above: the directory itself is used")
 
 
 def common_directory(root: Root) -> str | None:
@@ -121,9 +119,7 @@ def _linked(top: str, dot_git: str, found: os.stat_result) -> Root:
     target = _read_path(dot_git, top, prefix=b"gitdir: ")
     git_dir = None if target is None else os.path.realpath(target)
     if git_dir is None or not os.path.isdir(git_dir):
-        warnings += (
-            f"{dot_git} names no git directory that is there; the directory is used as its own root",
-        )
+        warnings += (f"{dot_git} names no git directory that is there; the directory is used as its own root",)
         return _plain(top, "directory", None, f"the .git file in {top} leads nowhere", warnings)
 
     shared = _read_path(os.path.join(git_dir, "commondir"), git_dir)
@@ -139,9 +135,7 @@ def _linked(top: str, dot_git: str, found: os.stat_result) -> Root:
             f"{dot_git} claims to be a worktree of {common}, which does not point back; it is not followed"
             " (if the worktree was moved by hand, `git worktree repair` mends the link)",
         )
-        return _plain(
-            top, "directory", None, f"the .git file in {top} is not confirmed by the other side", warnings
-        )
+        return _plain(top, "directory", None, f"the .git file in {top} is not confirmed by the other side", warnings)
     if os.path.basename(common) == ".git":
         path, rule = os.path.dirname(common), "a linked worktree belongs to its main checkout"
     else:

@@ -118,9 +118,7 @@ def read_settings(
     """
     values: list[SettingValue] = []
     warnings: list[str] = []
-    for scope, source, content in _sources(
-        project, config, explicit, managed or managed_directory(), warnings
-    ):
+    for scope, source, content in _sources(project, config, explicit, managed or managed_directory(), warnings):
         supplied = scope in ("local", "project") or (scope == "user" and not trust_config)
         for key in _SPELLINGS:
             value = _value(key, content, source, warnings)

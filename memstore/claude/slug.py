@@ -58,9 +58,7 @@ def other_names(projects: str, path: str) -> list[tuple[str, str]]:
         # ones cannot be told apart, so neither is taken.
         older = [name for name in alike if len(name) > _LONGEST + 1 + _HASH_LENGTH]
         if len(older) == 1:
-            names.append(
-                (older[0], "a folder of an older client with the same first 200 characters is there")
-            )
+            names.append((older[0], "a folder of an older client with the same first 200 characters is there"))
     return names
 
 

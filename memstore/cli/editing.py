@@ -19,7 +19,8 @@ from memstore.core.plan import OnConflict, Wanted, new_text, revised_text
 from memstore.errors import AlreadyExists, InputRefused, MemstoreError, NotFound
 
 if TYPE_CHECKING:
-    from memstore.app import Memstore, Saved
+    from memstore.app import Memstore
+    from memstore.outcomes import Saved
     from memstore.world import World
 
 

@@ -12,8 +12,8 @@ from memstore.cli.telling import tell_troubles
 from memstore.cli.terminal import plural, printable, printable_text, when
 
 if TYPE_CHECKING:
-    from memstore.app import Status
     from memstore.core.model import Memory
+    from memstore.outcomes import Status
 
 
 @click.command("list")

@@ -12,7 +12,7 @@ from memstore.cli import inputs, terminal
 from memstore.cli.state import State, json_option
 from memstore.cli.terminal import plural, printable
 from memstore.core.excerpt import excerpt
-from memstore.core.frontmatter import split
+from memstore.core.fences import split
 from memstore.core.model import SHELF
 from memstore.core.terms import Query, parse_query
 from memstore.errors import InputRefused, Mendable

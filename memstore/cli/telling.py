@@ -8,8 +8,8 @@ from memstore.cli.state import State
 from memstore.cli.terminal import plural, printable
 
 if TYPE_CHECKING:
-    from memstore.app import Saved
     from memstore.files.report import SyncReport
+    from memstore.outcomes import Saved
 
 _DONE = {
     "append": "appended to",

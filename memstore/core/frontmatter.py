@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from memstore.core.fences import MARK, OPENING, spans, split
 from memstore.core.scalars import render
 from memstore.core.yamlish import Entry, Header, Problem, parse, plain_fields
 from memstore.errors import InputRefused
@@ -35,9 +36,6 @@ __all__ = [
 
 FIELDS = ("name", "description", "type")
 
-_MARK = b"\xef\xbb\xbf"
-_OPEN = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r]*\n)*---[ \t]*\r?\n")
-_CLOSE = re.compile(rb"---[ \t]*\r?(?:\n(?:[ \t\r]*\n)*|\Z)")
 _BLANK_LINES = re.compile(rb"(?:[ \t\r]*\n)*")
 _FIRST_KEY = re.compile(rb"[ \t\r\n]*[\w-]+:(?:\s|$)")
 _STAMPS = frozenset(("node_type", "originSessionId", "modified"))
@@ -80,7 +78,7 @@ _NO_FIELDS = _Fields(None, None, None, ())
 
 def read(content: bytes) -> Document:
     """The fields and the body. Never raises, whatever the bytes are."""
-    start, end, body_start = _spans(content)
+    start, end, body_start = spans(content)
     fields = _fields(content, start, end) if start else _NO_FIELDS
     problems = fields.problems
     try:
@@ -106,15 +104,6 @@ def read(content: bytes) -> Document:
     )
 
 
-def split(content: bytes) -> tuple[bytes, bytes]:
-    """The header with its fences and the blank lines below, and the body; together they are the content.
-
-    Without a header the first part is empty, or the byte-order mark.
-    """
-    body_start = _spans(content)[2]
-    return content[:body_start], content[body_start:]
-
-
 def with_body(content: bytes, body: str) -> bytes:
     """`content` with another body; its header stays byte for byte.
 
@@ -123,7 +112,7 @@ def with_body(content: bytes, body: str) -> bytes:
     header, old = split(content)
     if "\r" not in body and 0 < old.count(b"\n") == old.count(b"\r\n"):
         body = body.replace("\n", "\r\n")
-    if body and header and header != _MARK and not header.endswith(b"\n"):
+    if body and header and header != MARK and not header.endswith(b"\n"):
         header += b"\r\n" if b"\r\n" in header else b"\n"
     return header + _utf8(body, "body")
 
@@ -153,7 +142,7 @@ def set_field(content: bytes, field: str, value: str) -> bytes:
     if field not in FIELDS:
         raise InputRefused(f"{field!r} is no field of a memory", hint="the fields are " + ", ".join(FIELDS))
     _utf8(value, field)
-    start, end, _ = _spans(content)
+    start, end, _ = spans(content)
     if not start:
         return _with_header(content, field, value)
     before = _fields(content, start, end)
@@ -163,7 +152,7 @@ def set_field(content: bytes, field: str, value: str) -> bytes:
     newline = "\r\n" if content[start - 2 : start] == b"\r\n" else "\n"
     changed = _replaced(text, parse(text, _line(content, start)), field, value, newline)
     result = content[:start] + changed.encode() + content[end:]
-    after = _fields(result, *_spans(result)[:2])
+    after = _fields(result, *spans(result)[:2])
     if after._asdict() | {"comments": ()} != before._asdict() | {"comments": (), field: value}:
         raise _unreadable(field, _line(content, start), "its shape leaves no safe place for the new value")
     return result
@@ -175,7 +164,7 @@ def calm(content: bytes) -> bytes:
     Contents that differ in nothing else have equal calm forms: first a line for the header, then the body.
     A header with problems is kept as it is: nothing in it is known to be a mere stamp.
     """
-    start, end, body_start = _spans(content)
+    start, end, body_start = spans(content)
     body = content[body_start:]
     if not start:
         body = body[_BLANK_LINES.match(body).end() :]  # type: ignore[union-attr]  # matches the empty string too
@@ -212,7 +201,7 @@ def alike(a: bytes, b: bytes) -> bool:
 
 
 def _name(content: bytes) -> str | None:
-    start, end, _ = _spans(content)
+    start, end, _ = spans(content)
     return _fields(content, start, end).name if start else None
 
 
@@ -227,29 +216,9 @@ def _saved_as(name: str | None) -> tuple[str, ...]:
     return _NO_WORD.sub("-", lowered).strip("-"), _NO_WORD.sub("-", bare).strip("-")
 
 
-def _spans(content: bytes) -> tuple[int, int, int]:
-    """Where the header's text starts and ends between its fences, and where the body starts.
-
-    Without a header the first is 0.
-    """
-    if content.startswith(b"---\n"):
-        start = 4
-    elif opening := _OPEN.match(content):
-        start = opening.end()
-    else:
-        start = 0
-    at = content.find(b"\n---", start - 1) if start else -1
-    while at >= 0:
-        closing = _CLOSE.match(content, at + 1)
-        if closing:
-            return start, at + 1, closing.end()
-        at = content.find(b"\n---", at + 1)
-    return 0, 0, len(_MARK) if content.startswith(_MARK) else 0
-
-
 def _unclosed(content: bytes) -> int:
     """The line of an opening fence with a key below it, in a text without a header; else 0."""
-    opening = _OPEN.match(content)
+    opening = OPENING.match(content)
     return _line(content, opening.end() - 1) if opening and _FIRST_KEY.match(content, opening.end()) else 0
 
 
@@ -321,7 +290,7 @@ def _with_header(content: bytes, field: str, value: str) -> bytes:
     line = _unclosed(content)
     if line:
         raise _unreadable(field, line, "a header begins here that is never closed")
-    mark = _MARK if content.startswith(_MARK) else b""
+    mark = MARK if content.startswith(MARK) else b""
     newline = read(content).newline
     shape = ["metadata:", f"  type: {render(value)}"] if field == "type" else [f"{field}: {render(value)}"]
     text = newline.join(["---", *shape, "---", "", ""])

@@ -7,7 +7,7 @@ a file is read or written. A folder in which nothing happened costs one scan and
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,7 +22,7 @@ from memstore.files.intake import Intake, gate, left_alone, plan_intake, take_st
 from memstore.files.project import Surprise, carry_out, plan_work
 from memstore.files.report import Findings, Noted, SyncReport, Unshown
 from memstore.files.scan import Scan
-from memstore.files.walk import is_racy, stamp_of
+from memstore.files.walk import is_racy
 from memstore.store import lines, shown
 from memstore.store.shown import FolderRow
 from memstore.store.store import Store
@@ -76,25 +76,6 @@ class Sync:
         self._guarded(self._settle, found)
         return found.report(self._shown_path(found))
 
-    def freshen(self, names: Sequence[str] = ()) -> bool:
-        """Absorbs if the directory's own stamp or one of these files' moved since. True where it did.
-
-        Reads call it: where the store cannot be written now, they answer from what it holds.
-        """
-        if self._path is None or not self._store.writable:
-            return False
-        with self._store.view() as connection:
-            row = shown.folder_row(connection, os.path.realpath(self._path))
-            rows = [] if row is None else [shown.shown_row(connection, row.pk, name) for name in names]
-        if row is None:
-            news = os.path.isdir(self._path)
-        else:
-            known = [(one.name, one.stamp) for one in rows if one is not None]
-            news = any(self._stamp_of(name) != stamp for name, stamp in (("", row.stamp), *known))
-        if news:
-            self.absorb()
-        return news
-
     def preview(self) -> SyncReport:
         """What `run` would take in and put, as far as one look tells. Writes nothing."""
         found = Findings()
@@ -103,13 +84,6 @@ class Sync:
 
     def _shown_path(self, found: Findings) -> str | None:
         return None if self._path is None or found.refused else self._path
-
-    def _stamp_of(self, name: str) -> str | None:
-        assert self._path is not None
-        try:
-            return stamp_of(os.stat(os.path.join(self._path, name) if name else self._path, follow_symlinks=not name))
-        except OSError:
-            return None
 
     def _guarded(self, work: Callable[[Folder | None, Findings], None], found: Findings) -> None:
         """Opens the folder, takes its turn, and turns what is in the way into notices."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from memstore import errors
 from memstore.files import exchange
+from memstore.files.freshness import stamp_of as stamp_of
 
 LARGEST = 16 * 1024 * 1024
 """Bytes. A larger file is not a memory."""
@@ -39,11 +40,6 @@ class Strange:
     """Something that is not a readable memory file. It is left alone; `reason` is for a person."""
 
     reason: str
-
-
-def stamp_of(status: os.stat_result) -> str:
-    """What changes whenever a file does: size, the two times in nanoseconds, inode."""
-    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
 
 
 def is_racy(stamp: str, taken: int) -> bool:

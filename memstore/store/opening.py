@@ -14,7 +14,7 @@ import apsw
 
 from memstore.core.terms import TERMS_VERSION
 from memstore.errors import StoreBusy, StoreDamaged, StoreReadOnly, StoreUnavailable
-from memstore.store import migrate, writer
+from memstore.store import migrate
 from memstore.store.connection import READ_ONLY_HINT, Link, one, open_link, translated
 from memstore.store.ddl import migrations
 from memstore.store.plainfile import create_whole, sync_directory
@@ -99,6 +99,8 @@ def _settled(link: Link) -> Link:
         if not current and link.writable:
             with link.writing() as connection:
                 if _terms_version(connection) != TERMS_VERSION:
+                    from memstore.store import writer
+
                     writer.reindex(connection)
                     connection.execute("UPDATE store SET terms_version = ?", (TERMS_VERSION,))
     except BaseException:

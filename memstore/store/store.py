@@ -5,19 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import apsw
 
-from memstore.core.changes import ChangeSet
-from memstore.core.index_values import Line
 from memstore.core.model import SHELF, Applied, ConflictRecord, Memory, Operation, Provenance, Shelf, Version
 from memstore.core.terms import Query
-from memstore.core.undo import LineStep, Step
 from memstore.errors import MemstoreError, StoreUnavailable
-from memstore.store import lines, migrate, reader, search, shown, writer
+from memstore.store import migrate, reader, search
 from memstore.store.connection import Link, open_link
 from memstore.store.opening import DATABASE as DATABASE
 from memstore.store.opening import open_ready
+
+if TYPE_CHECKING:
+    # What only writing needs is imported where something is written: a search must not pay for it.
+    from memstore.core.changes import ChangeSet
+    from memstore.core.index_values import Line
+    from memstore.core.undo import LineStep, Step
+    from memstore.store import shown
 
 Made = list[tuple[str, str, int, str]]
 _NOBODY = Provenance("tool", "")
@@ -80,6 +85,8 @@ class Store:
         Raises StaleVersion, NameTaken, OperationReused (nothing was written then), StoreBusy, DiskFull and kin.
         A commit that fails may be found done after a crash, so its operation is looked up afresh.
         """
+        from memstore.store import shown, writer
+
         texts = writer.prepare_all(change_set)
         request = writer.request_digest(change_set)
         try:
@@ -96,11 +103,16 @@ class Store:
 
     def done(self, operation: str, request: str, kind: str) -> Applied | None:
         """What an operation id did when it was used before; None where it is new. Raises OperationReused."""
+        from memstore.core.changes import ChangeSet
+        from memstore.store import writer
+
         wanted = writer.request_digest(ChangeSet(operation, kind, 0, _NOBODY, request=request))
         with self._link.reading() as connection:
             return writer.repeated(connection, operation, wanted)
 
     def _look_up(self, operation: str, request: bytes) -> Applied | None:
+        from memstore.store import writer
+
         try:
             link = open_link(self.path, writable=False)
         except MemstoreError:
@@ -122,6 +134,8 @@ class Store:
         stamp: str | None = None,
     ) -> None:
         """Records what a folder shows now. `shows`: every operation up to this one; `stamp`: the directory's own."""
+        from memstore.store import shown
+
         with self._link.writing() as connection:
             shown.write(connection, folder, tuple(changes), self._clock())
             if shows is not None:
@@ -130,11 +144,15 @@ class Store:
 
     def mark_gone(self, folder: int, since: int | None) -> None:
         """Records since when a folder is missing or empty (unix microseconds); None: it is there."""
+        from memstore.store import shown
+
         with self._link.writing() as connection:
             shown.set_gone(connection, folder, since)
 
     def add_folder(self, path: str) -> shown.FolderRow:
         """The row of a folder, made where there is none."""
+        from memstore.store import shown
+
         with self._link.reading() as connection:
             row = shown.folder_row(connection, path)
         if row is not None:
@@ -144,6 +162,8 @@ class Store:
 
     def forget_shown(self, folder: int) -> None:
         """Drops all that is known of a folder's files, so that it is shown afresh."""
+        from memstore.store import shown
+
         with self._link.writing() as connection:
             shown.forget_all(connection, folder, self._clock())
 
@@ -206,11 +226,16 @@ class Store:
 
     def made_by(self, seq: int) -> tuple[list[Version], list[LineStep]]:
         """The versions and the index lines that an operation wrote."""
+        from memstore.store import lines
+
         with self.view() as connection:
             return reader.versions_of(connection, seq), lines.steps_of(connection, seq)
 
     def steps(self, seq: int) -> tuple[list[Step], list[LineStep]]:
         """What an operation did to each memory and index line, and how they stand now: all of one moment."""
+        from memstore.core.undo import Step
+        from memstore.store import lines
+
         with self.view() as connection:
             steps = []
             for made in reader.versions_of(connection, seq):
@@ -232,6 +257,8 @@ class Store:
 
     def index(self, shelf: Shelf = SHELF) -> list[Line]:
         """The lines of an index, in order."""
+        from memstore.store import lines
+
         with self.view() as connection:
             return lines.rows(connection, shelf)
 

@@ -181,6 +181,7 @@ import os, sys
 from pathlib import Path
 from memstore.errors import StoreReadOnly
 from tests.store.stores import at, create, open_store, put
+import memstore.store.shown, memstore.store.writer  # loaded when they are needed, and nobody may read them then
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 from memstore.store import connection

@@ -1,0 +1,42 @@
+"""What an operation of the app came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memstore.core.model import Memory, Operation
+from memstore.files.report import SyncReport
+from memstore.place import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A write and what became of its files. `what`: created, revised, merged, unchanged, repeated …"""
+
+    what: str
+    memory: Memory
+    operation: str | None
+    seq: int | None
+    files: SyncReport
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """An operation that was taken back, and the operation that did it."""
+
+    operation: Operation
+    by: str
+    seq: int
+    changed: tuple[str, ...]
+    files: SyncReport
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How things stand here."""
+
+    place: Place
+    counts: dict[str, int]
+    files: SyncReport
+    schema: int
+    engine: str

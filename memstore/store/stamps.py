@@ -1,0 +1,23 @@
+"""The stamps that a folder and its files had when their bytes were last known. Reads ask for nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import apsw
+
+from memstore.store.connection import one
+
+
+def known_stamps(connection: apsw.Connection, folder: str, names: Sequence[str]) -> dict[str, str | None] | None:
+    """The stamp of the directory, under the empty name, and of those of `names` that were shown there.
+
+    None as a stamp: the file is to be read again. None instead of all: the folder is not known.
+    """
+    row = one(connection, "SELECT pk, stamp FROM folder WHERE path = ?", (folder,))
+    if row is None:
+        return None
+    found = connection.execute(
+        f"SELECT name, stamp FROM shown WHERE folder = ? AND name IN ({','.join('?' * len(names))})", (row[0], *names)
+    )
+    return {"": row[1], **dict(found)}
