@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memstore.app import Memstore, Saved
-from memstore.core.changes import Rename, Retire
-from memstore.core.model import Memory
+from memstore.app import Memstore
+from memstore.core.changes import Create, Rename, Retire
+from memstore.core.model import SHELF, Memory
 from memstore.core.plan import Wanted
 from memstore.files.report import Noted, SyncReport
+from memstore.outcomes import Saved
 from memstore.store import shown
 from memstore.store.shown import ShownRow
 from memstore.world import World
@@ -183,6 +184,11 @@ class Silent:
         head = self._desk.head(name)
         live = head is not None and head.state.live
         self._writer.write(name, Wanted(body=body), expect=head.token if live and head else None, on_conflict="refuse")
+
+    def create(self, path: str, body: str) -> None:
+        """A memory at a path, whatever other memories are called."""
+        text = topic(path.removesuffix(".md"), body=body).encode()
+        self._writer.apply((Create(self._desk.memories.world.new_id(), SHELF, path, text),), "write")
 
     def retire(self, name: str) -> None:
         self._writer.change(name, lambda head: Retire(head.id, head.token), "delete")
