@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import click
@@ -109,5 +111,11 @@ def program(ctx: click.Context, directory: str | None, quiet: bool) -> None:
 
 
 def main() -> NoReturn:
-    """The console script."""
-    program.main()
+    """The console script. It leaves at once: taking the interpreter apart would cost as much as a search."""
+    try:
+        program.main()
+    except SystemExit as end:
+        if sys.stderr is not None:  # standard output was flushed where a failure could still be told
+            with suppress(OSError, ValueError):
+                sys.stderr.flush()
+        os._exit(end.code if isinstance(end.code, int) else exits.DEFECT)

@@ -18,7 +18,6 @@ from memstore.core.model import (
     State,
     Version,
 )
-from memstore.core.names import collision_key
 from memstore.errors import Defect
 from memstore.store.connection import Row, many, one
 
@@ -112,6 +111,8 @@ def by_id(connection: apsw.Connection, memory: str) -> Memory | None:
 
 def by_path(connection: apsw.Connection, shelf: Shelf, path: str) -> Memory | None:
     """The memory at an address: the living one, else the one that was retired last."""
+    from memstore.core.names import collision_key  # a search asks for no address
+
     row = one(
         connection,
         f"{HEAD_COLUMNS} WHERE m.path_key = ? AND m.scope = ? AND m.layer = ?"

@@ -18,8 +18,8 @@ def test_a_search_in_a_pipe_imports_nothing_heavy(run: Run, repo: Path):
     run("write", "note", "a word")
     code = (
         "import sys; sys.argv[1:] = ['-C', sys.argv[1], 'search', 'word']\n"
-        "from memstore.cli.main import main\n"
-        "try: main()\n"
+        "from memstore.cli.main import program\n"
+        "try: program.main()\n"
         "finally: print(*sys.modules, file=sys.stderr)\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(repo)], capture_output=True, text=True, check=True)
