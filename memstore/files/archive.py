@@ -13,15 +13,14 @@ from dataclasses import replace
 
 import memstore.core.decisions as d
 from memstore.core.changes import AddIndexLine, ChangeSet, LineChange
-from memstore.core.frontmatter import alike, calm
+from memstore.core.frontmatter import alike, calm, read
 from memstore.core.index import take_in
 from memstore.core.index_lines import Limits, parse
 from memstore.core.index_render import render
 from memstore.core.index_values import Line
 from memstore.core.model import INDEX_NAME, SHELF, Memory, Provenance
-from memstore.core.names import check_path
+from memstore.core.names import stem
 from memstore.errors import (
-    ImportRefused,
     NameRefused,
     NameTaken,
     NotProjected,
@@ -34,7 +33,7 @@ from memstore.files.absorb_index import translated
 from memstore.files.claim import read_claim
 from memstore.files.folder import Folder
 from memstore.files.report import ExportReport, ImportReport, Progress
-from memstore.files.scan import Scan
+from memstore.files.source import Source
 from memstore.files.walk import Strange
 from memstore.store import lines, reader, shown
 from memstore.store.connection import Reading
@@ -44,62 +43,6 @@ from memstore.world import World
 
 _ATTEMPTS = 20
 _UNLIMITED = Limits(10**9, 10**12, 10**9, 10**12)
-
-
-class _Source:
-    """A directory as it was read: nothing in it is ever written."""
-
-    def __init__(self, directory: str, world: World, progress: Progress | None) -> None:
-        self.files: dict[str, bytes] = {}
-        self.skipped: list[tuple[str, str]] = []
-        try:
-            folder = Folder.open(directory, now=lambda: world.clock() * 1_000)
-        except PlaceRefused as error:
-            raise ImportRefused(str(error), hint=error.hint) from error
-        if folder is None:
-            raise ImportRefused(
-                f"there is no directory {directory}", hint="give the directory that holds the .md files"
-            )
-        with folder:
-            self.path = folder.path
-            found = folder.scan()
-            if not found.complete:
-                raise ImportRefused(f"{directory} cannot be read whole", hint="mend its permissions")
-            self._skip(found)
-            left = {name for name, _ in self.skipped}
-            for done, name in enumerate(sorted(found.files)):
-                if progress is not None:
-                    progress(done, len(found.files), name)
-                if name not in left:
-                    self._read(folder, name)
-
-    def _skip(self, found: Scan) -> None:
-        self.skipped += sorted(found.strange.items())
-        self.skipped += [(name, f"a sync program's copy of {of}") for name, of in found.conflict_copies]
-        self.skipped += [(name, "another program's temporary or conflict copy") for name in found.debris]
-        self.skipped += [(name, "what memstore was writing when it was stopped") for name in found.temporary]
-        for first, *others in found.collisions:
-            self.skipped += [
-                (name, f"it differs from {first} by case or composition only; rename it") for name in others
-            ]
-        for name in found.foreign:
-            directory = name.endswith("/")
-            self.skipped.append((name, "a directory that holds no memories" if directory else "not a Markdown file"))
-
-    def _read(self, folder: Folder, name: str) -> None:
-        try:
-            if name != INDEX_NAME:
-                check_path(name)
-        except NameRefused as error:
-            self.skipped.append((name, error.reason))
-            return
-        read = folder.read(name)
-        if read is None or isinstance(read, Strange):
-            self.skipped.append((name, "it vanished" if read is None else read.reason))
-        elif not read.content.strip():
-            self.skipped.append((name, "it is empty"))
-        else:
-            self.files[name] = read.content
 
 
 def import_directory(
@@ -116,7 +59,7 @@ def import_directory(
     An empty store takes the directory over as it is; otherwise memories that its index does not name get a line.
     Raises ImportRefused for a directory that cannot be read, StoreBusy where writers never rest.
     """
-    source = _Source(directory, world, progress)
+    source = Source(directory, world, progress)
     row = None if dry_run else store.add_folder(_ancestry(source.path))
     for _ in range(_ATTEMPTS):
         with store.view() as connection:
@@ -148,7 +91,7 @@ def _ancestry(path: str) -> str:
 
 
 class _Import:
-    def __init__(self, connection: Reading, row: FolderRow, source: _Source, world: World) -> None:
+    def __init__(self, connection: Reading, row: FolderRow, source: Source, world: World) -> None:
         self._connection = connection
         self._row = row
         self._source = source
@@ -158,6 +101,7 @@ class _Import:
         self._unchanged: list[str] = []
         self._duplicates: list[tuple[str, str]] = []
         self._older: list[str] = []
+        self._skipped: list[tuple[str, str]] = []
         self._texts: dict[bytes, str] = {}
         self._lines = 0
         self._named: set[str | None] = set()
@@ -165,17 +109,22 @@ class _Import:
     def plan_all(self) -> None:
         index = self._source.files.get(INDEX_NAME, b"").decode("utf-8", "replace")
         self._named = {piece.target for piece in parse(index)}
-        for name, content in sorted(self._source.files.items(), key=lambda item: (item[0].count("/"), item[0])):
-            if name != INDEX_NAME:
-                self._plan_file(name, content)
+        files = {name: content for name, content in self._source.files.items() if name != INDEX_NAME}
+        own = {name: self._in_its_own_right(name, content) for name, content in files.items()}
+        for name in sorted(files, key=lambda name: (not own[name], name.count("/"), name)):
+            self._plan_file(name, files[name], own[name])
         if INDEX_NAME in self._source.files:
             self._plan_index(self._source.files[INDEX_NAME])
 
-    def _plan_file(self, name: str, content: bytes) -> None:
+    def _in_its_own_right(self, name: str, content: bytes) -> bool:
+        """Whether a file is a memory even if another has the same text: the index names it, or it names itself."""
+        return name in self._named or read(content).name == stem(name)
+
+    def _plan_file(self, name: str, content: bytes, own: bool) -> None:
         row, head = self._absorber.known(name)
         if row is None and head is None:
             twin = self._texts.get(content) or self._twin(content)
-            if twin is not None and name not in self._named:
+            if twin is not None and not own:
                 self._duplicates.append((name, twin))
                 return
             self._texts.setdefault(content, name)
@@ -207,7 +156,7 @@ class _Import:
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError:
-            self._source.skipped.append((INDEX_NAME, "it is not UTF-8"))
+            self._skipped.append((INDEX_NAME, "it is not UTF-8"))
             return
         before = shown.shown_row(self._connection, self._row.pk, INDEX_NAME)
         if before is not None and before.content == content:
@@ -224,15 +173,22 @@ class _Import:
 
     def _news(self, steps: list[LineChange], rows: list[Line], before: str) -> list[LineChange]:
         """Of a foreign index the lines that ours does not have: pointers to memories without a line, and notes.
-        Not those that it had `before`: who took them out of ours meant it."""
+
+        Not those that it had `before`: who took them out of ours meant it. Other words for a memory that has its
+        line are named, and stay in the directory.
+        """
         listed = {row.memory for row in rows if row.memory is not None}
         texts = {text.rstrip("\r") for text in (*(row.text for row in rows), *before.split("\n"))}
         news: list[LineChange] = []
         for step in steps:
             assert isinstance(step, AddIndexLine)
-            known = step.text.rstrip("\r") in texts or (step.memory is not None and step.memory in listed)
-            if not known and step.text.strip():
-                news.append(AddIndexLine(step.id, step.kind, step.text, step.memory, None, step.hook_by))
+            if not step.text.strip() or step.text.rstrip("\r") in texts:
+                continue
+            if step.memory is not None and step.memory in listed:
+                reason = f"a line of it is not taken, for its memory has one already: {step.text.strip()[:80]}"
+                self._skipped.append((INDEX_NAME, reason))
+            else:
+                news.append(replace(step, rank=None))
         return news
 
     def report(self, seq: int | None) -> ImportReport:
@@ -242,7 +198,7 @@ class _Import:
             tuple(self._unchanged),
             tuple(self._duplicates),
             tuple(self._older),
-            tuple(sorted(self._source.skipped)),
+            tuple(sorted([*self._source.skipped, *self._skipped])),
             self._lines,
             seq,
         )
