@@ -27,7 +27,12 @@ def schema_version(connection: apsw.Connection) -> int:
 def check(connection: apsw.Connection, path: str) -> bool:
     """True where the schema is the present one, False where steps are missing. Raises StoreNewer, StoreDamaged."""
     try:
-        return _check(connection, path)
+        connection.execute("BEGIN")  # one moment: somebody may be migrating it just now
+        try:
+            return _check(connection, path)
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
     except apsw.Error as error:
         raise translated(error, path) from error
 

@@ -25,6 +25,7 @@ from memstore.errors import (
 from memstore.store import connection, ddl, migrate, opening
 from memstore.store.search import Filters
 from memstore.store.store import Store
+from tests.store.older import older
 from tests.store.stores import STORE, at, check_witness, create, open_store, put
 
 
@@ -254,27 +255,6 @@ def test_an_old_engine_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(connection, "OLDEST_ENGINE", (99, 0, 0))
     with pytest.raises(EngineTooOld, match="can corrupt a store"):
         open_store(tmp_path)
-
-
-def older(directory: Path, version: int) -> Path:
-    """A store as a memstore with `version` schema steps left it, with one memory and its history."""
-    store = open_store(directory)
-    put(store, create("note", "---\nname: note\ndescription: where the harbour is\n---\nwords to keep\n"))
-    store.close()
-    fresh = directory / "older.db"
-    database = apsw.Connection(str(fresh))
-    for number, script in ddl.migrations()[:version]:
-        database.execute(script)
-        database.execute(f"PRAGMA user_version = {number}")
-    database.execute(f"PRAGMA application_id = {connection.APPLICATION_ID}")
-    database.execute("ATTACH ? AS new", (str(directory / "store.db"),))
-    tables = [row[0] for row in database.execute("SELECT name FROM main.sqlite_schema WHERE type = 'table'")]
-    for table in tables:
-        if not table.startswith(("sqlite_", "search_index")):
-            database.execute(f'INSERT INTO main."{table}" SELECT * FROM new."{table}"')
-    database.close()
-    os.replace(fresh, directory / "store.db")
-    return directory / "store.db"
 
 
 OLDER = range(1, len(ddl.migrations()))
