@@ -1,0 +1,53 @@
+"""`scripts/prove`: it finds the proofs, counts what they tried, and fails where one failed or tried too little."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from scripts.proofs.__main__ import main, proofs
+from scripts.proofs.outcome import Outcome, Size
+
+
+class Example:
+    """A proof that comes to what it is told."""
+
+    NAME = "example"
+    FLOOR: Mapping[str, int] = {"tries": 3}
+    FULL: Mapping[str, int] = {"tries": 30}
+
+    def __init__(self, *failures: str) -> None:
+        self.failures = list(failures)
+
+    def run(self, size: Size, seed: int) -> Outcome:
+        return Outcome({"tries": 3, "seed seen": seed}, self.failures, ["a note"])
+
+
+def test_what_is_printed_is_counts_seed_seconds_and_ok(capsys: pytest.CaptureFixture[str]):
+    assert main(["example", "--seed", "7"], {"example": Example()}) == 0
+    head, *lines = capsys.readouterr().out.split("\n")
+    assert head.startswith("example: floor, seed 7, ") and head.endswith(" s")
+    assert [line.strip() for line in lines] == ["3 tries", "7 seed seen", "a note", "ok", ""]
+
+
+def test_a_failure_makes_the_exit_code_one_and_is_told(capsys: pytest.CaptureFixture[str]):
+    assert main([], {"example": Example("a line was lost")}) == 1
+    assert "FAILED a line was lost" in capsys.readouterr().out
+
+
+def test_a_count_below_its_least_is_a_failure(capsys: pytest.CaptureFixture[str]):
+    assert main(["--full"], {"example": Example()}) == 1
+    assert "FAILED 3 tries, and it has to be 30 at least" in capsys.readouterr().out
+
+
+def test_an_unknown_name_is_refused_with_the_names_there_are(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["other"], {"example": Example()})
+    assert "there is no proof other; there are example" in capsys.readouterr().err
+
+
+def test_each_proof_has_counts_that_it_must_reach():
+    for name, proof in proofs().items():
+        assert proof.FLOOR and proof.FLOOR.keys() == proof.FULL.keys(), name
+        assert all(count <= proof.FULL[key] for key, count in proof.FLOOR.items()), name
