@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 
 import memstore.core.decisions as d
 from memstore.core.changes import Change, Create, LineChange, OpenConflict, Rename, Retire, Revise
-from memstore.core.frontmatter import alike
+from memstore.core.frontmatter import alike, read
 from memstore.core.merge import merge_texts
 from memstore.core.model import SHELF, Memory
 from memstore.core.names import collision_key
 from memstore.core.reconcile import reconcile_name
-from memstore.files.report import Noted
+from memstore.files.report import Noted, counted
 from memstore.store import reader
 from memstore.store.connection import Reading
 from memstore.store.shown import (
@@ -34,6 +34,9 @@ from memstore.store.shown import (
 
 LINE_WAIT = 60_000_000
 """Microseconds for which a topic that somebody has just put into the folder waits for a line by its own author."""
+
+
+_TOLD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,8 @@ class Absorber:
         self._folder = folder
         self._new_id = new_id
         self._now = now
+        self.first = first
+        """Whether the folder is met for the first time."""
         self._due_at = None if first or listing_wait is None else now + listing_wait
         self.plan = Plan()
 
@@ -235,7 +240,7 @@ class Absorber:
         self.plan.changes.append(Create(memory, SHELF, name, content, due_at=self._due_at))
         self.plan.made[collision_key(name)] = memory
         self.plan.shown.append(ShownRow(name, memory, 1, content, seen.stamp))
-        self.plan.noted.append(Noted(name, "created", rule))
+        self.plan.noted.append(Noted(name, "created", rule, unreadable(content)))
 
     def _revise(self, name: str, seen: Seen, row: ShownRow | None, head: Memory, decision: d.Revise | d.Revive) -> None:
         content, rule = decision.content, decision.rule
@@ -249,8 +254,8 @@ class Absorber:
             if not head.state.live:
                 self.plan.made[collision_key(head.path)] = head.id
         what = "revived" if isinstance(decision, d.Revive) else "merged" if rewrite else "revised"
-        detail = f"kept {len(flagged)} newer lines that the file lacked" if flagged else ""
-        self.plan.noted.append(Noted(name, what, rule, detail))
+        kept = f"kept {counted(len(flagged), 'newer line')} that the file lacked" if flagged else ""
+        self.plan.noted.append(Noted(name, what, rule, kept or unreadable(seen.file.content or b"")))
         shows = self._shows(name, head, seen, row, 0 if rewrite else version, current=content)
         self.plan.shown.append(replace(shows, flagged=tuple(dict.fromkeys((*shows.flagged, *flagged)))))
         if rewrite:
@@ -276,6 +281,13 @@ class Absorber:
         if alike(content, current):
             return ShownRow(name, head.id, version, content, seen.stamp, flagged=flagged)
         return ShownRow(name, head.id, 0, content, None, flagged=flagged)
+
+
+def unreadable(content: bytes) -> str:
+    """What of a text cannot be read as it should be, by line; the text itself is kept as it is."""
+    problems = read(content).problems
+    more = f", and {len(problems) - _TOLD} more" if len(problems) > _TOLD else ""
+    return "; ".join(f"line {problem.line}: {problem.reason}" for problem in problems[:_TOLD]) + more
 
 
 def _conflict_note(rule: int) -> str:

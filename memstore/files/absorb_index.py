@@ -9,6 +9,7 @@ from json import dumps, loads
 
 from memstore.core.changes import AddIndexLine, LineChange, OpenConflict, SetIndexLine, SetListing
 from memstore.core.index import base_of, merge, take_in
+from memstore.core.index_lines import parse
 from memstore.core.index_render import Rendering
 from memstore.core.index_values import (
     AddLine,
@@ -23,12 +24,15 @@ from memstore.core.index_values import (
 )
 from memstore.core.index_values import Change as IndexChange
 from memstore.core.model import INDEX_NAME
+from memstore.core.names import collision_key
 from memstore.core.reconcile import looks_broken
 from memstore.files.absorb import Absorber, Plan, Seen, resolver
 from memstore.files.report import Noted, counted
 from memstore.store import lines
 from memstore.store.connection import Reading
 from memstore.store.shown import ShownRow
+
+_NAMED = 5
 
 
 def absorb_index(
@@ -85,6 +89,26 @@ def _absorb_text(
         one = len(edit.kept) == 1
         stay = "stays, for it" if one else "stay, for they"
         plan.notices.append(f"{INDEX_NAME}: {counted(len(edit.kept), 'line')} {stay} changed since the edit began")
+
+
+def gaps(text: str, made: Iterable[str], resolve: Callable[[str], str | None]) -> list[str]:
+    """What an index that is taken over lacks, and what it names that is not there. It is left as it is."""
+    pieces = parse(text)
+    mentioned = {collision_key(path) for piece in pieces for path in piece.mentions}
+    dangling = [piece.target for piece in pieces if piece.target and resolve(piece.target) is None]
+    orphans = [path for path in made if collision_key(path) not in mentioned]
+    told = []
+    if dangling:
+        lines = counted(len(dangling), "line")
+        told.append(f"{INDEX_NAME}: {lines} for files that are not there, kept as they are: {_some(dangling)}")
+    if orphans:
+        memories = "1 memory" if len(orphans) == 1 else f"{len(orphans)} memories"
+        told.append(f"{memories} without a line in {INDEX_NAME}, to get one with the next write: {_some(orphans)}")
+    return told
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
 
 
 def leftover_base(row: ShownRow | None, before: Sequence[bytes], content: bytes) -> ShownRow | None:

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import memstore.core.decisions as d
+from memstore.core.changes import Create
 from memstore.core.gates import FolderFacts, Go, PutAllBack, Stop, find_renames, gate_folder, went_back
+from memstore.core.ids import fingerprint
 from memstore.core.model import INDEX_NAME
 from memstore.core.names import collision_key
-from memstore.files.absorb import Absorber, Plan, Seen
-from memstore.files.absorb_index import absorb_index
+from memstore.files.absorb import Absorber, Plan, Seen, resolver
+from memstore.files.absorb_index import absorb_index, gaps
 from memstore.files.folder import Folder, Leftover
 from memstore.files.report import Noted
 from memstore.files.scan import Scan
@@ -18,6 +20,9 @@ from memstore.files.walk import Strange, is_racy
 from memstore.store import lines, reader, shown
 from memstore.store.connection import Reading
 from memstore.store.shown import FolderRow, Missing, Stamp
+
+_MANY = 1_000
+"""Files that were read, above which it is not worth asking first whether all of them are as they were."""
 
 
 @dataclass(slots=True)
@@ -49,6 +54,24 @@ def take_stock(folder: Folder, scan: Scan, stamps: dict[str, str | None], now: C
             else:
                 intake.absent.append(name)
     return intake
+
+
+def says_what_was_shown(connection: Reading, folder: FolderRow, intake: Intake) -> bool:
+    """Whether each file that was read is whole and says what was last shown under its name, and none is missing.
+
+    A topic that is shown as nobody's version waits to be replaced, so that its text is no answer.
+    """
+    if intake.absent or len(intake.seen) > _MANY:
+        return False
+    known = shown.digests(connection, folder.pk, list(intake.seen))
+    for name, seen in intake.seen.items():
+        digest, version = known.get(name, (b"", 0))
+        content = seen.file.content
+        if content is None or seen.file.trouble is not None or (version == 0 and name != INDEX_NAME):
+            return False
+        if fingerprint(content) != digest:
+            return False
+    return True
 
 
 def left_alone(intake: Intake) -> list[str]:
@@ -156,6 +179,11 @@ def plan_intake(
             absorber.decide(name, Seen(d.File(name, None), None))
     _plan_index(connection, folder, intake, absorber, new_id)
     plan.notices += left_alone(intake)
+    if absorber.first:
+        index = intake.seen.get(INDEX_NAME)
+        text = index.file.content if index is not None and index.file.content is not None else b""
+        made = [change.path for change in plan.changes if isinstance(change, Create)]
+        plan.notices += gaps(text.decode("utf-8", "replace"), made, resolver(connection, plan.made))
     return plan
 
 

@@ -18,13 +18,13 @@ from memstore.files.absorb import Plan
 from memstore.files.claim import make_claim, read_claim
 from memstore.files.committing import Committer
 from memstore.files.folder import Folder
-from memstore.files.intake import Intake, gate, left_alone, plan_intake, take_stock
+from memstore.files.intake import Intake, gate, left_alone, plan_intake, says_what_was_shown, take_stock
 from memstore.files.project import Surprise, carry_out, plan_work
 from memstore.files.report import Findings, Noted, SyncReport, Unshown
 from memstore.files.scan import Scan
 from memstore.files.walk import is_racy
 from memstore.store import lines, shown
-from memstore.store.shown import FolderRow
+from memstore.store.shown import FolderRow, Stamp
 from memstore.store.store import Store
 from memstore.world import World
 
@@ -118,11 +118,11 @@ class Sync:
         scan = folder.scan()
         claim = self._claim(folder)
         known = self._known(folder.path)
-        if known.row is not None and claim == "own" and known.rests(scan):
-            found.notices += left_alone(Intake(scan, known.stamps, strange=dict(scan.strange)))
-            self._remember(known.row, scan.stamp)
-            return
         intake = take_stock(folder, scan, known.stamps, self._world.clock)
+        if known.row is not None and claim == "own" and known.rests(scan) and self._as_shown(known.row, intake):
+            found.notices += left_alone(intake)
+            self._remember(known.row, intake)
+            return
         if not self._may_decide(folder, known.row, intake, claim, found):
             return
         again = self._known(folder.path)
@@ -143,10 +143,21 @@ class Sync:
             restless = bool(shown.missing(connection, row.pk)) or shown.due_now(connection, self._world.clock())
             return _Known(row, shown.stamps(connection, row.pk), last, restless)
 
-    def _remember(self, row: FolderRow, stamp: str) -> None:
-        """Keeps the directory's stamp once it is old enough to be telling, so that reads need no scan."""
-        if row.stamp != stamp and not is_racy(stamp, self._nanoseconds()):
-            self._store.show(row.pk, (), stamp=stamp)
+    def _as_shown(self, row: FolderRow, intake: Intake) -> bool:
+        """Whether every file whose bytes had to be read, most likely one of our own, says what was last shown."""
+        if not intake.seen and not intake.absent:
+            return True
+        with self._store.view() as connection:
+            return says_what_was_shown(connection, row, intake)
+
+    def _remember(self, row: FolderRow, intake: Intake) -> None:
+        """Keeps the stamps of files and directory once they are old enough to be telling, so that reads need no
+        scan."""
+        directory = intake.scan.stamp
+        stamp = None if is_racy(directory, self._nanoseconds()) else directory
+        stamps = [Stamp(name, seen.stamp) for name, seen in intake.seen.items() if seen.stamp is not None]
+        if stamps or (stamp is not None and stamp != row.stamp):
+            self._store.show(row.pk, stamps, stamp=stamp, durable=False)
 
     def _claim(self, folder: Folder) -> str:
         claim = read_claim(folder)
@@ -231,11 +242,12 @@ class Sync:
         if folder is None:
             self._missing_folder(found)
             return
-        known = self._known(folder.path)
-        if known.row is None or self._claim(folder) == "none":
+        with self._store.view() as connection:
+            row, last = shown.folder_row(connection, folder.path), shown.last_operation(connection)
+        if row is None or self._claim(folder) == "none":
             self._round(folder, found)
-        elif known.row.shows < known.last:
-            self._project(folder, known.row, Plan(blocked=dict(self._blocked)), found)
+        elif row.shows < last:
+            self._project(folder, row, Plan(blocked=dict(self._blocked)), found)
 
     def _project(self, folder: Folder, row: FolderRow, plan: Plan, found: Findings) -> None:
         """Round by round until nothing moves any more: what comes out of a round may ask for another."""
@@ -248,7 +260,8 @@ class Sync:
             outcome = carry_out(folder, work, found)
             complete = not (outcome.failed or outcome.surprises or work.held or found.pending)
             if outcome.shown or (complete and row.shows < upto):
-                self._store.show(row.pk, outcome.shown, shows=upto if complete else None)
+                # Should a power cut undo this, the files still say what the store says, and are accepted.
+                self._store.show(row.pk, outcome.shown, shows=upto if complete else None, durable=False)
             for surprise in outcome.surprises:
                 self._take_in(folder, row, surprise, plan, found)
             found.pending += [Unshown(name, plan.blocked[name]) for name in work.held]
@@ -308,11 +321,11 @@ class _Known:
     restless: bool
 
     def rests(self, scan: Scan) -> bool:
-        """Whether files and store are as they were left."""
+        """Whether nothing is on its way between files and store; what the files say is another question."""
         row = self.row
         if row is None or row.shows != self.last or row.gone_at is not None or self.restless:
             return False
-        return scan.complete and scan.files == self.stamps and not scan.temporary
+        return scan.complete and not scan.temporary
 
 
 def _told(error: MemstoreError) -> str:
