@@ -73,8 +73,12 @@ class Link:
         self._log = guard.identity(self.path + "-wal")
 
     @contextmanager
-    def writing(self) -> Iterator[apsw.Connection]:
-        """One write transaction. Raises StoreBusy, StoreReadOnly, DiskFull, StoreNewer or StoreUnavailable."""
+    def writing(self, *, durable: bool = True) -> Iterator[apsw.Connection]:
+        """One write transaction. Raises StoreBusy, StoreReadOnly, DiskFull, StoreNewer or StoreUnavailable.
+
+        Not `durable`: it may be lost in a power cut, as a whole and with nothing else; the next durable one saves
+        it too.
+        """
         self._check_use()
         if self._turn is None:
             raise StoreReadOnly(f"the store {self.path} was opened read-only", hint=READ_ONLY_HINT)
@@ -83,6 +87,8 @@ class Link:
             self._turn.take()
             self._check_files()
             try:
+                if not durable:
+                    connection.execute("PRAGMA synchronous = NORMAL")
                 connection.execute("BEGIN IMMEDIATE")
             except apsw.Error as error:
                 raise self._translated(error) from error
@@ -99,6 +105,8 @@ class Link:
             self._check_files()
         finally:
             self._turn.give()
+            if not durable:
+                connection.execute("PRAGMA synchronous = FULL")
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:

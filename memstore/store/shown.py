@@ -7,6 +7,7 @@ again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from json import dumps, loads
 
@@ -101,6 +102,16 @@ def add_folder(connection: apsw.Connection, path: str, now: int) -> FolderRow:
 def stamps(connection: apsw.Connection, folder: int) -> dict[str, str | None]:
     """The stamp of every name that was shown."""
     return dict(many(connection, "SELECT name, stamp FROM shown WHERE folder = ?", (folder,)))
+
+
+def digests(connection: apsw.Connection, folder: int, names: Sequence[str]) -> dict[str, tuple[bytes, int]]:
+    """The fingerprint and the version of what was last shown under each of these names."""
+    rows = connection.execute(
+        "SELECT s.name, t.digest, s.version FROM shown s JOIN text t ON t.id = s.text"
+        f" WHERE s.folder = ? AND s.name IN ({','.join('?' * len(names))})",
+        (folder, *names),
+    )
+    return {name: (digest, version) for name, digest, version in rows}
 
 
 def missing(connection: apsw.Connection, folder: int) -> dict[str, int]:

@@ -132,11 +132,15 @@ class Store:
         *,
         shows: int | None = None,
         stamp: str | None = None,
+        durable: bool = True,
     ) -> None:
-        """Records what a folder shows now. `shows`: every operation up to this one; `stamp`: the directory's own."""
+        """Records what a folder shows now. `shows`: every operation up to this one; `stamp`: the directory's own.
+
+        Not `durable`: a power cut may undo it, but nothing that was committed before or after it.
+        """
         from memstore.store import shown
 
-        with self._link.writing() as connection:
+        with self._link.writing(durable=durable) as connection:
             shown.write(connection, folder, tuple(changes), self._clock())
             if shows is not None:
                 shown.set_shows(connection, folder, shows)
