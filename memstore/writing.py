@@ -251,12 +251,15 @@ class Writer:
         if done is not None:
             return done
         try:
-            return act()
+            found = act()
         except (Conflict, NotFound):
             done = self._done_before(operation, request, kind)
             if done is None:
                 raise
             return done
+        if found.applied is not None:
+            return found
+        return self._done_before(operation, request, kind) or found
 
     def _done_before(self, operation: str | None, request: str, kind: str) -> Done | None:
         if operation is None:

@@ -64,4 +64,6 @@ def _line(record: ConflictRecord, take: str, text: str | None, rows: Sequence[Li
     if take == "both":
         raise InputRefused("an index line cannot be both", hint="take ours or theirs, or give a line of your own")
     chosen = record.theirs.decode("utf-8") if text is None else text.split("\n", 1)[0]
-    return (SetIndexLine(row.id, row.version, row.kind, chosen, row.memory, row.rank, "hand", True),)
+    # A line of ours would say what its memory says as soon as that changes: this one is by hand now.
+    kind = "pointer" if row.kind == "auto" else row.kind
+    return (SetIndexLine(row.id, row.version, kind, chosen, row.memory, row.rank, "hand", True),)

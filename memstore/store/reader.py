@@ -65,6 +65,11 @@ def text_content(stored: str | bytes) -> bytes:
     return stored.encode("utf-8") if isinstance(stored, str) else stored
 
 
+def _is_text(typed: str) -> bool:
+    """Whether SQLite can hold it: half a surrogate pair, as from a raw byte in an argument, is no text."""
+    return not any("\ud800" <= character <= "\udfff" for character in typed)
+
+
 def memory_from_row(row: Row) -> Memory:
     """A head from HEAD_COLUMNS."""
     state = State(Shelf(row[3], row[4]), row[5], text_content(row[6]), row[7] == "live", bool(row[8]), row[9])
@@ -135,6 +140,8 @@ def by_old_path(connection: apsw.Connection, shelf: Shelf, path: str) -> Memory 
 
 def by_name(connection: apsw.Connection, shelf: Shelf, name: str) -> list[Memory]:
     """The living memories whose `name` field is this one."""
+    if not _is_text(name):
+        return []
     rows = connection.execute(
         f"{HEAD_COLUMNS} WHERE m.name = ? AND m.scope = ? AND m.layer = ? AND m.state = 'live' ORDER BY m.path",
         (name, shelf.scope, shelf.layer),
@@ -178,7 +185,7 @@ def versions_of(connection: apsw.Connection, seq: int) -> list[Version]:
 
 def operation_by_id(connection: apsw.Connection, operation: str) -> Operation | None:
     """An operation by its whole id or a unique beginning of it that is at least six characters long."""
-    if len(operation) < 6:
+    if len(operation) < 6 or not _is_text(operation):
         return None
     end = operation + "\U0010ffff"
     rows = many(

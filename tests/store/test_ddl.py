@@ -42,9 +42,7 @@ def test_other_files_beside_the_steps_are_no_steps(tmp_path: Path):
     assert ddl.migrations(str(tmp_path)) == [(1, "SELECT 1;")]
 
 
-@pytest.mark.parametrize(
-    "names", [(), ("0002_b.sql",), ("0001_a.sql", "0003_c.sql"), ("0001_a.sql", "0001_b.sql")]
-)
+@pytest.mark.parametrize("names", [(), ("0002_b.sql",), ("0001_a.sql", "0003_c.sql"), ("0001_a.sql", "0001_b.sql")])
 def test_a_gap_in_the_steps_is_refused(tmp_path: Path, names: tuple[str, ...]):
     for name in names:
         (tmp_path / name).write_text("SELECT 1;", encoding="utf-8")

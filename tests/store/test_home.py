@@ -66,9 +66,7 @@ def test_the_first_caller_registers_a_root_and_later_ones_find_it(
 
 
 def test_h02_two_roots_have_two_stores(store_home: Home, folder: Callable[[str], str]) -> None:
-    stores = {
-        store_home.store_for(folder(name), new_id, NOW).store for name in ("my_app", "my-app", "新聞", "暫存")
-    }
+    stores = {store_home.store_for(folder(name), new_id, NOW).store for name in ("my_app", "my-app", "新聞", "暫存")}
     assert len(stores) == 4
 
 
@@ -176,9 +174,7 @@ def test_linking_keeps_the_store_that_was_replaced(store_home: Home, folder: Cal
 
 
 @pytest.mark.parametrize("target", ["/nowhere", "no-id", uuid7(0, bytes(10))], ids=["path", "word", "id"])
-def test_linking_to_an_unknown_store_is_refused(
-    store_home: Home, folder: Callable[[str], str], target: str
-) -> None:
+def test_linking_to_an_unknown_store_is_refused(store_home: Home, folder: Callable[[str], str], target: str) -> None:
     with pytest.raises(NotFound):
         store_home.link(folder("repo"), target, NOW)
     assert store_home.entries() == ()
@@ -230,9 +226,7 @@ def test_a_damaged_registry_file_is_named_and_left_alone(
     assert path.read_bytes() == damage
 
 
-def test_a_registry_file_that_speaks_of_another_root_is_refused(
-    store_home: Home, folder: Callable[[str], str]
-) -> None:
+def test_a_registry_file_that_speaks_of_another_root_is_refused(store_home: Home, folder: Callable[[str], str]) -> None:
     root = folder("repo")
     store_home.store_for(root, new_id, NOW)
     path = entry_file(store_home)
@@ -241,9 +235,7 @@ def test_a_registry_file_that_speaks_of_another_root_is_refused(
         store_home.store_for(root, new_id, NOW)
 
 
-def test_a_fifo_in_the_registry_is_refused_without_waiting(
-    store_home: Home, folder: Callable[[str], str]
-) -> None:
+def test_a_fifo_in_the_registry_is_refused_without_waiting(store_home: Home, folder: Callable[[str], str]) -> None:
     root = folder("repo")
     store_home.store_for(root, new_id, NOW)
     path = entry_file(store_home)
@@ -317,9 +309,7 @@ def test_windows_is_refused_with_a_plain_message() -> None:
         Home.locate({}, platform="win32")
 
 
-@pytest.mark.parametrize(
-    "data", [None, "", "relative", "/var/data"], ids=["unset", "empty", "relative", "absolute"]
-)
+@pytest.mark.parametrize("data", [None, "", "relative", "/var/data"], ids=["unset", "empty", "relative", "absolute"])
 def test_the_place_on_linux_is_the_one_of_platformdirs(data: str | None, tmp_path: Path) -> None:
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     if data is not None:

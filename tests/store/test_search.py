@@ -356,9 +356,7 @@ def test_the_index_follows_every_change_of_a_document(shelf: Shelf) -> None:
 
 def test_an_index_that_drifted_is_noticed_and_rebuilt(shelf: Shelf) -> None:
     shelf.put("x", body="word")
-    shelf.connection.execute(
-        "INSERT INTO search_index (rowid, name, description, body) VALUES (99, '', '', 'ghost')"
-    )
+    shelf.connection.execute("INSERT INTO search_index (rowid, name, description, body) VALUES (99, '', '', 'ghost')")
     assert not check_index(shelf.connection)
     rebuild_index(shelf.connection)
     assert check_index(shelf.connection)
@@ -371,13 +369,9 @@ def test_plain_sqlite_can_search_and_write_the_index(shelf: Shelf, tmp_path: Pat
     shelf.connection.execute("VACUUM INTO ?", (str(tmp_path / "copy.db"),))
     copy = sqlite3.connect(tmp_path / "copy.db")
     for term in ('"部署"', '"load_cfg"', '"🚀"', '"cafe"', '"署"*'):
-        assert copy.execute(
-            "SELECT rowid FROM search_index WHERE search_index MATCH ?", (term,)
-        ).fetchall() == [(1,)]
+        assert copy.execute("SELECT rowid FROM search_index WHERE search_index MATCH ?", (term,)).fetchall() == [(1,)]
     copy.execute("UPDATE search_document SET body = 'c++ @scope/pkg \U0001fae8'")
     for term in ('"c++"', '"@scope/pkg"', '"\U0001fae8"'):
-        found = copy.execute(
-            "SELECT count(*) FROM search_index WHERE search_index MATCH ?", (term,)
-        ).fetchone()
+        found = copy.execute("SELECT count(*) FROM search_index WHERE search_index MATCH ?", (term,)).fetchone()
         assert cast("tuple[int]", found) == (1,)
     copy.close()

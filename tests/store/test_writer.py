@@ -328,11 +328,12 @@ def test_the_search_index_follows_every_step(store: Store):
 def test_a_store_knows_its_operations_by_number_and_by_the_beginning_of_their_id(store: Store):
     for name in ("01234567-aaaa", "01234567-bbbb", "abcdef-1"):
         put(store, create(name), operation=name)
-    found = {reference: getattr(store.operation(reference), "seq", None) for reference in
-             ("1", "#2", "3", "4", "012345", "01234567-a", "abcdef", "abcde", "9" * 30, "", "#", "٣")}  # fmt: skip
+    typed = ("1", "#2", "3", "4", "012345", "01234567-a", "abcdef", "abcde", "9" * 30, "", "#", "٣", "abcdef\udc80")
+    found = {reference: getattr(store.operation(reference), "seq", None) for reference in typed}
     assert found == {
         "1": 1, "#2": 2, "3": 3, "4": None, "012345": None, "01234567-a": 1, "abcdef": 3, "abcde": None,
         "9" * 30: None, "": None, "#": None, "٣": None,
+        "abcdef\udc80": None,
     }  # fmt: skip
     put(store, create("digits"), operation="987654-1")
     assert getattr(store.operation("987654"), "seq", None) == 4
