@@ -197,8 +197,9 @@ def carry_out(folder: Folder, work: Work, found: Findings) -> Outcome:
     """Puts the topics, then the index, then takes away what is gone."""
     outcome = Outcome(list(work.settled))
     _take_all(folder, work.early, found, outcome)
-    # All are written and safe before the first appears; then they appear in this order.
-    _put(folder, [*work.puts, *([work.index] if work.index is not None else [])], found, outcome)
+    _put(folder, work.puts, found, outcome)
+    if work.index is not None:
+        _put(folder, [work.index], found, outcome)
     _take_all(folder, work.takes, found, outcome)
     return outcome
 
