@@ -196,7 +196,9 @@ def _history_and_undo(memories: Memstore) -> None:
         click.echo(f"   #{operation.seq:<4} {operation.kind:8} {paths:28} {who.session or who.origin:10} {where}")
     undone = memories.undo(str(saved.seq))
     back = os.path.exists(os.path.join(memories.place.placement.directory, "project-auth.md"))
-    click.echo(f"   undo of #{saved.seq} is operation #{undone.seq}; project-auth.md is back: {'yes' if back else 'no'}")
+    click.echo(
+        f"   undo of #{saved.seq} is operation #{undone.seq}; project-auth.md is back: {'yes' if back else 'no'}"
+    )
 
 
 def _title(text: str) -> None:

@@ -30,9 +30,7 @@ def main(writer: str, rounds: int) -> None:
             print(f"ack {SHARED} {line_of(writer, number)}", flush=True)
             _rewrite(memories, line_of(writer, number))
             print(f"ack {MERGED} {line_of(writer, number)}", flush=True)
-        memories.write(
-            f"note-by-{writer}", Wanted(body=f"{writer} was here.", description=f"what {writer} found")
-        )
+        memories.write(f"note-by-{writer}", Wanted(body=f"{writer} was here.", description=f"what {writer} found"))
         print(f"ack index note-by-{writer}.md", flush=True)
 
 

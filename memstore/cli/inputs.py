@@ -18,6 +18,9 @@ from memstore.errors import InputRefused
 LARGEST_BODY = 1024 * 1024
 """Bytes of the largest text that is taken: nobody means more by one memory."""
 
+MOST = 2**31 - 1
+"""The largest number that an option takes."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _AGO = re.compile(r"(\d{1,6})\s*([mhdw])")
@@ -141,7 +144,7 @@ def scope_filter(command: F) -> F:
 def limit_option(default: int | None, what: str) -> Callable[[F], F]:
     """Gives a command --limit."""
     shown = f"At most N {what}" + ("." if default is None else f" (without it, {default}).")
-    return click.option("--limit", "-n", metavar="N", type=click.IntRange(min=1), default=default, help=shown)
+    return click.option("--limit", "-n", metavar="N", type=click.IntRange(1, MOST), default=default, help=shown)
 
 
 def _scopes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:

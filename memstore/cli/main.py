@@ -13,6 +13,7 @@ import click
 from memstore import __version__
 from memstore.cli import exits
 from memstore.cli.state import State
+from memstore.errors import InputRefused
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Writing": {
@@ -86,6 +87,7 @@ class Program(click.Group):
         sys.exit(exits.guarded(lambda: self._run(given), exits.wants_json(given)))
 
     def _run(self, args: list[str]) -> int:
+        _check_bytes(args)
         with self.make_context("memstore", args) as ctx:
             self.invoke(ctx)
             return exits.OK
@@ -95,6 +97,18 @@ def _load(name: str) -> object:
     from importlib import import_module
 
     return import_module(name)
+
+
+def _check_bytes(args: list[str]) -> None:
+    """An argument that is not UTF-8 could be written nowhere: it is refused before anything is done."""
+    for argument in args:
+        try:
+            argument.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InputRefused(
+                f"the argument {argument!r} is not UTF-8 at its character {error.start + 1}",
+                hint="type it in a terminal whose encoding is UTF-8",
+            ) from None
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

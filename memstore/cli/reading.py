@@ -76,7 +76,7 @@ def list_command(
 
 @click.command()
 @click.argument("name")
-@click.option("--version", "number", metavar="N", type=click.IntRange(min=1), help="Show version N.")
+@click.option("--version", "number", metavar="N", type=click.IntRange(1, inputs.MOST), help="Show version N.")
 @click.option("--token", metavar="TOKEN", help="Show the version TOKEN.")
 @click.option("--raw", is_flag=True, help="Print the body only, its bytes exactly as they were written.")
 @json_option

@@ -29,11 +29,13 @@ class State:
 
     def cwd(self) -> str:
         """The directory to act for. Raises PlaceRefused when the present one is gone."""
+        if self.directory is not None and os.path.isabs(self.directory):
+            return os.path.normpath(self.directory)
         try:
             here = os.getcwd()
         except OSError:
             raise PlaceRefused(
-                "the working directory is gone", hint="change to a directory that exists, or give one with -C"
+                "the working directory is gone", hint="change to a directory that exists, or give one by its whole path with -C"
             ) from None
         return os.path.abspath(os.path.join(here, self.directory or ""))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memstore.cli import terminal
+from memstore.cli import inputs, terminal
 from memstore.cli.history import Difference, difference_shape
 from memstore.cli.state import State as CliState
 from memstore.cli.state import json_option, operation_option
@@ -62,7 +62,7 @@ def undo(state: CliState, reference: str, dry_run: bool, operation: str | None) 
     "--version",
     "number",
     metavar="N",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, inputs.MOST),
     help="Put version N back (without it, the last living version before the present one).",
 )
 @operation_option

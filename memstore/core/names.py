@@ -68,7 +68,14 @@ def file_name(title: str) -> str:
         slug = f"_{slug}"
     if len(slug.encode()) > _LONGEST - len(EXTENSION):
         slug = f"{_cut(slug, _LONGEST - len(EXTENSION) - 9)}-{_hash(composed)}"
-    return slug + EXTENSION
+    return _for_somebody(slug + EXTENSION, title)
+
+
+def _for_somebody(name: str, given: str) -> str:
+    """The name, unless no folder would show it: editors and sync programs call their own files so."""
+    if is_debris(name):
+        raise NameRefused(given, "editors and sync programs name their temporary files and copies like that")
+    return name
 
 
 def stem(path: str) -> str:
@@ -105,6 +112,7 @@ def check_path(path: str) -> str:
         raise NameRefused(path, "MEMORY.md is the index of the folder, in upper or lower case")
     if len(path.encode()) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_COMPONENT for part in components):
         raise NameRefused(path, "it is too long for a file system", hint="shorten it")
+    _for_somebody(components[-1], path)
     return path
 
 

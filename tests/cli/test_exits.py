@@ -159,3 +159,15 @@ def test_a_damaged_store_is_refused_and_left_as_it_is(run: Run):
     for call in (("list",), ("write", "other", "text"), ("sync",), ("search", "text")):
         assert run(*call).code == 6
     assert database.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", [["show", "a\udcff"], ["write", "a", "x", "--expect", "\udcff"], ["log", "\udcff"]])
+def test_an_argument_that_is_not_utf8_is_refused_and_is_nobodys_fault(run: Run, command: list[str]) -> None:
+    done = run(*command)
+    assert done.code == 2
+    assert "is not UTF-8" in done.err
+
+
+@pytest.mark.parametrize("command", [["show", "a", "--version", "9" * 30], ["log", "-n", "9" * 30]])
+def test_a_number_beyond_every_store_is_refused(run: Run, command: list[str]) -> None:
+    assert run(*command).code == 2

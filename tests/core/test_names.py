@@ -238,3 +238,12 @@ def test_h14_a_conflict_copy_names_its_original() -> None:
 def test_h14_a_placeholder_names_the_file_that_lies_elsewhere() -> None:
     assert placeholder_of(".y.md.icloud") == "y.md"
     assert placeholder_of("y.md") is None
+
+
+@pytest.mark.parametrize(
+    "name", ["foo_BACKUP_1", "y.sync-conflict-20260301-101500-ABCDEF7", "c_LOCAL_2.md", "sub/x_REMOTE_3.md"]
+)
+def test_h05_a_name_that_no_folder_would_show_is_refused(name: str) -> None:
+    make = check_path if "/" in name else file_name
+    with pytest.raises(NameRefused, match="temporary files and copies"):
+        make(name)
