@@ -127,10 +127,13 @@ class FolderTaken(PlaceRefused):
     """Another store projects into the folder."""
 
     def __init__(self, folder: str, owner: str, wanted_by: str) -> None:
-        super().__init__(
-            f"the memory folder {folder} belongs to {owner}; {wanted_by} shares its slug and may not write there",
-            hint="give one of them its own folder with the setting autoMemoryDirectory, or run `memstore link`",
-        )
+        if owner == wanted_by:
+            message = f"the memory folder {folder} belongs to another store of {owner}, which may lie in another home"
+            hint = "set MEMSTORE_HOME as it was then; or give the folder to this store: `memstore link --new`"
+        else:
+            message = f"the memory folder {folder} belongs to {owner}; {wanted_by} has its slug and may not write there"
+            hint = "give one of them its own folder with the setting autoMemoryDirectory"
+        super().__init__(message, hint=hint)
         self.folder = folder
         self.owner = owner
         self.wanted_by = wanted_by

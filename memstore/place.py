@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memstore.claude.paths import Placement, memory_directory, settings_for
 from memstore.claude.root import Root, find_root
 from memstore.claude.settings import Settings
-from memstore.errors import NotFound
+from memstore.errors import NotFound, SettingRefused
 from memstore.store.home import Home
 from memstore.world import World
 
@@ -54,8 +54,31 @@ def find_place(world: World) -> Place:
         cwd=world.cwd,
     )
     placement = memory_directory(root, world.environment, world.home, settings, cwd=world.cwd)
+    _keep_apart(home.path, placement.directory)
     entry = home.find(root.path)
     return Place(root, home, settings, placement, None if entry is None else entry.store)
+
+
+def _keep_apart(home: str, folder: str) -> None:
+    """The database never lies where files are shown and scanned, nor the other way round."""
+    shown = os.path.realpath(folder)
+    if os.path.commonpath([home, shown]) in (home, shown):
+        raise SettingRefused(
+            f"the stores' home {home} and the memory folder {shown} lie one inside the other",
+            hint="set MEMSTORE_HOME to a directory of its own",
+        )
+
+
+def hand_over_folder(place: Place, store: str) -> bool:
+    """After a person linked the root to another store: the folder that the earlier one had claimed goes along."""
+    from memstore.files.claim import hand_over
+    from memstore.files.folder import Folder
+
+    folder = None if place.folder is None else Folder.open(place.folder)
+    if folder is None:
+        return False
+    with folder:
+        return hand_over(folder, store, place.root.path)
 
 
 def registered(place: Place, world: World, *, make: bool) -> Place:

@@ -23,6 +23,7 @@ def link(state: State, target: str | None, fresh: bool) -> None:
     Without STORE or OLD_PATH: the store that this directory had before it was moved.
     """
     from memstore.core.ids import is_uuid
+    from memstore.place import hand_over_folder
     from memstore.store.entry import USER_ROOT
 
     if fresh and target is not None:
@@ -42,6 +43,7 @@ def link(state: State, target: str | None, fresh: bool) -> None:
         if wanted != USER_ROOT and not is_uuid(wanted):
             wanted = os.path.normpath(state.path(wanted))
         registration = place.home.link(root, wanted, world.clock())
+    hand_over_folder(place, registration.store)
     if state.json:
         state.emit("link", {"root": root, "store": registration.store, "created": registration.created})
     state.report(printable(f"{root} uses the store {registration.store} now; `memstore sync` shows its memories here"))

@@ -35,7 +35,8 @@ class State:
             here = os.getcwd()
         except OSError:
             raise PlaceRefused(
-                "the working directory is gone", hint="change to a directory that exists, or give one by its whole path with -C"
+                "the working directory is gone",
+                hint="change to a directory that exists, or give one by its whole path with -C",
             ) from None
         return os.path.abspath(os.path.join(here, self.directory or ""))
 

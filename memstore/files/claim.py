@@ -62,6 +62,20 @@ def make_claim(folder: Folder, store: str, root: str) -> Claim:
     return found
 
 
+def hand_over(folder: Folder, store: str, root: str) -> bool:
+    """Gives a folder that an earlier store of the same repository had claimed to `store`; True where it did.
+
+    For `memstore link` alone: it is a person's word. A claim of another repository stays.
+    """
+    found = read_claim(folder)
+    if found is None or found.store == store or found.root != root:
+        return False
+    if folder.remove_own(NAME, _text(found.store, found.root)):
+        make_claim(folder, store, root)
+        return True
+    return False
+
+
 def _text(store: str, root: str) -> bytes:
     import json
 

@@ -238,6 +238,15 @@ class Folder:
             ) from error
         return True
 
+    def remove_own(self, name: str, content: bytes) -> bool:
+        """Removes a file of memstore's own at the top of the folder; False where it holds anything else."""
+        found = self._read(name)
+        if not isinstance(found, FileRead) or found.content != content:
+            return False
+        removed = publishing.remove(self._handle, name)
+        exchange.sync_names(self._handle)
+        return removed
+
     def _read(self, path: str, *, moved: bool = False) -> FileRead | Strange | None:
         try:
             with walk.parent(self._handle, path) as (directory, name):

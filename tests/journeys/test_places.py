@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from memstore import Memstore, Wanted
-from memstore.errors import Moved, NotFound
-from memstore.place import find_place
+from memstore.errors import Moved, NotFound, SettingRefused
+from memstore.place import find_place, hand_over_folder
 from memstore.world import World
 from tests.journeys.conftest import git
 
@@ -169,3 +169,25 @@ def test_a_copied_repository_is_another_project(repository: Path) -> None:
     copy = repository.parent / "copy"
     shutil.copytree(repository, copy)
     assert found(copy, "original") == []
+
+
+def test_h03_a_fresh_start_that_a_person_asked_for_takes_the_folder_along(repository: Path) -> None:
+    folder = put(repository, "old-news", "from the earlier store")
+    world = World.real(os.fspath(repository))
+    place = find_place(world)
+    registration = place.home.link_new(place.root.path, world.new_id, world.clock())
+    with Memstore.open(os.fspath(repository)) as memories:
+        refused = memories.sync()
+        assert refused.folder is None and "another store of" in refused.notices[0]
+    assert hand_over_folder(place, registration.store)
+    with Memstore.open(os.fspath(repository)) as memories:
+        assert memories.sync().folder == folder
+    assert found(repository, "earlier store") == ["old-news.md"]
+
+
+def test_a_home_inside_the_folder_that_is_shown_is_refused(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = find_place(World.real(os.fspath(repository))).placement.directory
+    monkeypatch.setenv("MEMSTORE_HOME", os.path.join(folder, "stores"))
+    with pytest.raises(SettingRefused):
+        Memstore.open(os.fspath(repository))
+    assert not os.path.exists(folder)
