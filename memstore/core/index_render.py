@@ -50,9 +50,7 @@ def render(rows: Sequence[Line], entries: Mapping[str, Entry], limits: Limits = 
     """
     ordered = in_order(rows)
     whole = _rendering(ordered, "", ())
-    lines, size = measure(whole.text)
-    calm = lines < limits.near_lines and size < limits.near_units
-    if calm or (_fits(lines, size, limits) and all(row.kind != "auto" for row in rows)):
+    if _is_whole(rows, whole.text, limits):
         return whole
     nothing = [False] * len(ordered)
     hidden = [piece.hidden for piece in parse(whole.text)] if may_hide(whole.text) else nothing
@@ -61,6 +59,17 @@ def render(rows: Sequence[Line], entries: Mapping[str, Entry], limits: Limits = 
         # Leaving a line out opened a code fence: what the client strips has changed, so count everything.
         chosen = _choice(ordered, entries, limits, nothing)
     return chosen
+
+
+def fits_whole(rows: Sequence[Line], limits: Limits = CLIENT) -> bool:
+    """Whether `render` takes all rows, so that it need not know anything of the memories."""
+    return _is_whole(rows, "\n".join(row.text for row in in_order(rows)), limits)
+
+
+def _is_whole(rows: Sequence[Line], text: str, limits: Limits) -> bool:
+    lines, size = measure(text)
+    calm = lines < limits.near_lines and size < limits.near_units
+    return calm or (_fits(lines, size, limits) and all(row.kind != "auto" for row in rows))
 
 
 def more_line(memories: int, lines: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memstore.core.frontmatter import alike
-from memstore.core.index_render import Rendering, render
+from memstore.core.index_render import Rendering, fits_whole, render
 from memstore.core.index_values import Entry, Line, in_order
 from memstore.core.model import INDEX_NAME, SHELF, Memory
 from memstore.core.names import collision_key
@@ -162,7 +162,7 @@ def _plan_index(connection: Reading, folder: int, forced: Mapping[str, bytes | N
     if not rows and (row is None or forced.get(INDEX_NAME, b"") is None):
         work.settled += [] if row is None else [Forget(INDEX_NAME)]
         return
-    entries = lines.entries(connection)
+    entries = {} if fits_whole(rows) else lines.entries(connection)
     rendering = render(rows, entries)
     work.omitted = omitted_paths(rendering, entries, rows)
     put = put_index(rendering)

@@ -17,6 +17,10 @@ from memstore.store.connection import many, one
 from memstore.store.reader import text_content
 from memstore.store.writer import text_row
 
+# So much is rendered whole, whatever the characters: `core.index_lines.Limits` has the client's own.
+_SURE_LINES = 150
+_SURE_CHARACTERS = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class FolderRow:
@@ -246,11 +250,13 @@ def moved_since(connection: apsw.Connection, seq: int) -> list[str]:
 
 
 def index_moved_since(connection: apsw.Connection, seq: int) -> bool:
-    """Whether any line of the index, or any memory that it may name, was written after operation `seq`."""
+    """Whether any line of the index was written after operation `seq`, or a memory that may now deserve its line
+    more or less than others do. That asks for an index with more lines or text than find room for sure."""
     row = one(
         connection,
-        "SELECT EXISTS (SELECT 1 FROM line WHERE operation > ?1) OR EXISTS (SELECT 1 FROM memory WHERE operation > ?1)",
-        (seq,),
+        "SELECT EXISTS (SELECT 1 FROM line WHERE operation > ?1) OR (EXISTS (SELECT 1 FROM memory WHERE operation > ?1)"
+        " AND (SELECT count(*) > ?2 OR total(length(text) + 1) > ?3 FROM line WHERE live = 1))",
+        (seq, _SURE_LINES, _SURE_CHARACTERS),
     )
     return bool(row and row[0])
 

@@ -85,11 +85,26 @@ def test_what_moved_is_known_by_the_commit_order(store: Store):
     two = put(store, create("b"), real=False).seq
     with store.view() as database:
         assert shown.moved_since(database, one) == ["b"]
-        assert (shown.index_moved_since(database, one), shown.index_moved_since(database, two)) == (True, False)
         assert (shown.last_operation(database), shown.due_now(database, 10**18)) == (two, False)
     put(store, create("c", due_at=10**16), real=False)
     with store.view() as database:
         assert (shown.due_now(database, 10**15), shown.due_now(database, 10**16)) == (False, True)
+
+
+def test_the_index_moves_with_its_lines_and_a_full_one_with_every_memory_too(store: Store):
+    def moved(seq: int) -> bool:
+        with store.view() as database:
+            return shown.index_moved_since(database, seq)
+
+    bare = put(store, create("a"), real=False).seq
+    assert not moved(bare - 1)
+    lined = put(store, create("b")).seq
+    assert (moved(lined - 1), moved(lined)) == (True, False)
+    revised = put(store, Append("a", b"more\n")).seq
+    assert not moved(revised - 1)
+    full = put(store, *[create(f"c{number}") for number in range(200)]).seq
+    assert (moved(full - 1), moved(full)) == (True, False)
+    assert moved(put(store, Append("a", b"and more\n")).seq - 1)
 
 
 def test_a_change_set_and_what_a_folder_shows_are_one(store: Store):
