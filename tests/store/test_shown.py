@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memstore.core.changes import ChangeSet
+from memstore.core.changes import Append, ChangeSet
 from memstore.store import shown
 from memstore.store.shown import Aside, Forget, Missing, ShownRow, Stamp
 from memstore.store.store import Store
