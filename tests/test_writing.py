@@ -28,6 +28,7 @@ from tests.store.stores import create, open_store, put, writer_of
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     opened = open_store(tmp_path / "store")
+    opened._link.connection.execute("PRAGMA synchronous = OFF")
     yield opened
     opened.close()
 

@@ -16,7 +16,7 @@ from tests.store.older import older
 from tests.store.stores import check_witness, open_store
 
 PROCESSES = 8
-ROUNDS_NEW, ROUNDS_OLDER = 20, 12
+ROUNDS_NEW, ROUNDS_OLDER = 12, 8
 
 
 def notes(directory: Path) -> list[str]:

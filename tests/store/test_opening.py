@@ -77,10 +77,12 @@ def test_a_closed_store_is_sound_for_another_sqlite(tmp_path: Path):
     check_witness(tmp_path / "store", tmp_path / "copy")
 
 
-def test_writes_are_durable_and_foreign_keys_hold(store: Store):
+def test_writes_are_durable_and_foreign_keys_hold(tmp_path: Path):
+    store = open_store(tmp_path)
     with store.view() as database:
         assert [database.pragma(name) for name in ("synchronous", "foreign_keys", "recursive_triggers")] == [2, 1, 1]
         assert database.pragma("journal_mode") == "wal"
+    store.close()
 
 
 def test_the_write_ahead_log_stays_bounded(store: Store, tmp_path: Path):

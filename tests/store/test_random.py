@@ -151,5 +151,5 @@ class Stores(RuleBasedStateMachine):
         assert sorted(named) == sorted(living)
 
 
-Stores.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
+Stores.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 test_random_operations_keep_every_version_and_both_indexes = Stores.TestCase
