@@ -168,6 +168,9 @@ def merge(
     return replace(edit, changes=(*edit.changes, *final_newline(before, end, theirs)))
 
 
+_FEW = 3
+
+
 def _is_no_edit(base: Side, theirs: Side, rows: Sequence[Line], topics: Mapping[str, int | None] | None) -> bool:
     """Rule 3."""
     had = [piece for piece in base.pieces if not piece.blank]
@@ -176,10 +179,17 @@ def _is_no_edit(base: Side, theirs: Side, rows: Sequence[Line], topics: Mapping[
     if topics is None or not is_backfill(theirs.pieces, topics):
         return False
     left = {piece.target or piece.bare for piece in theirs.pieces}
+    if any((piece.target or piece.bare) not in left for piece in had):
+        return True
+    # The client words every line anew. Somebody's edit of a bare list leaves most of them as they are; where only
+    # a few were by hand, or all were derived, taking the text for an edit loses nobody's words.
     verbatim = {piece.bare for piece in theirs.pieces}
-    reworded = sum(piece.bare not in verbatim for piece in had)
-    # An edit of a bare list leaves most of its lines as they are; the client words all of them anew.
-    return any((piece.target or piece.bare) not in left for piece in had) or 2 * reworded > len(had)
+    derived = {row.id for row in rows if row.kind == "auto" or row.hook_by == "derived"}
+    by_hand = [
+        piece for piece, row in zip(base.pieces, base.ids, strict=True) if not piece.blank and row not in derived
+    ]
+    reworded = sum(piece.bare not in verbatim for piece in by_hand)
+    return reworded >= _FEW and 2 * reworded > len(by_hand)
 
 
 def _bare(line: str) -> str:

@@ -30,8 +30,12 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SIMPLE = re.compile(r"[\w-]+\.md", re.ASCII)
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
-_MORE = re.compile(r"\s*[-*+] (?:…|\.\.\.) [0-9][0-9,. ]*more (?:memor(?:y|ies)|lines?)\b.*\bmemstore\b")
-_WARNING = re.compile(r"\s*>\s*WARNING: \S*MEMORY\.md is (?:at )?[0-9]")
+_MORE = re.compile(
+    r"\s*[-*+] (?:…|\.\.\.) (?:[0-9][0-9,. ]*more memor(?:y|ies))?(?: and )?"
+    r"(?:[0-9][0-9,. ]*more lines? kept in the store)?: find them with `memstore search`\s*\Z"
+)
+# The client's, with the figures and the advice of whatever version: a size, the limit, and then more words.
+_WARNING = re.compile(r"\s*>\s*WARNING: (?:\S*/)?MEMORY\.md is (?:at )?[0-9][0-9.,]* ?[A-Za-z]+ .*\blimit\b")
 _LONG = 1_000
 """How far into a line links in running text are looked for; a pointer's own link is read wherever it ends."""
 
