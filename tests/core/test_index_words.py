@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memstore.core.index import base_of, merge, take_in
-from memstore.core.index_lines import is_ours
+from memstore.core.index_lines import parse, without_ours
 from memstore.core.index_values import AddLine, Line
 
 
@@ -41,7 +41,7 @@ def rows_of(text: str, kind: str = "pointer", hook_by: str = "hand") -> list[Lin
     ],
 )
 def test_index_rule_04_words_that_somebody_put_on_such_a_line_are_theirs(line: str) -> None:
-    assert not is_ours(line)
+    assert without_ours(parse(line)) == [0]
     assert [added.text for added in take_in(f"# Notes\n\n{line}\n", lambda path: None)][:3] == ["# Notes", "", line]
 
 
