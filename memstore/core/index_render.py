@@ -48,28 +48,30 @@ def render(rows: Sequence[Line], entries: Mapping[str, Entry], limits: Limits = 
     corrections, other lines of ours by the age of their memory, lines of superseded memories last. Lines of
     ours stop below the point at which the client nags, unless hand-written ones are past it already.
     """
-    ordered = in_order(rows)
-    whole = _rendering(ordered, "", ())
-    if _is_whole(rows, whole.text, limits):
-        return whole
-    nothing = [False] * len(ordered)
-    hidden = [piece.hidden for piece in parse(whole.text)] if may_hide(whole.text) else nothing
-    chosen = _choice(ordered, entries, limits, hidden)
-    if not _fits(*measure(chosen.text), limits):
-        # Leaving a line out opened a code fence: what the client strips has changed, so count everything.
-        chosen = _choice(ordered, entries, limits, nothing)
-    return chosen
+    return whole(rows, limits) or chosen(rows, entries, limits)
 
 
-def fits_whole(rows: Sequence[Line], limits: Limits = CLIENT) -> bool:
-    """Whether `render` takes all rows, so that it need not know anything of the memories."""
-    return _is_whole(rows, "\n".join(row.text for row in in_order(rows)), limits)
-
-
-def _is_whole(rows: Sequence[Line], text: str, limits: Limits) -> bool:
-    lines, size = measure(text)
+def whole(rows: Sequence[Line], limits: Limits = CLIENT) -> Rendering | None:
+    """`render` where all rows fit, for which nothing need be known of the memories; else None."""
+    rendering = _rendering(in_order(rows), "", ())
+    lines, size = measure(rendering.text)
     calm = lines < limits.near_lines and size < limits.near_units
-    return calm or (_fits(lines, size, limits) and all(row.kind != "auto" for row in rows))
+    if calm or (_fits(lines, size, limits) and all(row.kind != "auto" for row in rows)):
+        return rendering
+    return None
+
+
+def chosen(rows: Sequence[Line], entries: Mapping[str, Entry], limits: Limits = CLIENT) -> Rendering:
+    """`render` where not all rows fit."""
+    ordered = in_order(rows)
+    text = "\n".join(row.text for row in ordered)
+    nothing = [False] * len(ordered)
+    hidden = [piece.hidden for piece in parse(text)] if may_hide(text) else nothing
+    found = _choice(ordered, entries, limits, hidden)
+    if not _fits(*measure(found.text), limits):
+        # Leaving a line out opened a code fence: what the client strips has changed, so count everything.
+        found = _choice(ordered, entries, limits, nothing)
+    return found
 
 
 def more_line(memories: int, lines: int) -> str:
@@ -165,7 +167,9 @@ def _choice(ordered: Sequence[Line], entries: Mapping[str, Entry], limits: Limit
             ours = True
             if used_lines < near_lines and used < near_room:
                 lines, room = near_lines, near_room
-        cost = units(ordered[at].text.removesuffix("\r")) + 1
+        text = ordered[at].text
+        cost = len(text) + 1 if text.isascii() else units(text) + 1
+        cost -= text.endswith("\r")
         if used_lines < lines and used + cost <= room:
             places.add(at)
             used_lines += 1

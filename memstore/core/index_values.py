@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal
 
 Kind = Literal["free", "pointer", "auto"]
@@ -128,9 +129,12 @@ class IndexEdit:
     restores: bool = False
 
 
+_PLACE = attrgetter("rank", "id")
+
+
 def in_order(rows: Iterable[Line]) -> list[Line]:
     """The rows as they stand in the file."""
-    return sorted(rows, key=lambda row: (row.rank, row.id))
+    return sorted(rows, key=_PLACE)
 
 
 def last_rank(rows: Sequence[Line]) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memstore.core.frontmatter import alike
-from memstore.core.index_render import Rendering, fits_whole, render
+from memstore.core.index_render import Rendering, chosen, whole
 from memstore.core.index_values import Entry, Line, in_order
 from memstore.core.model import INDEX_NAME, SHELF, Memory
 from memstore.core.names import collision_key
@@ -162,15 +162,19 @@ def _plan_index(connection: Reading, folder: int, forced: Mapping[str, bytes | N
     if not rows and (row is None or forced.get(INDEX_NAME, b"") is None):
         work.settled += [] if row is None else [Forget(INDEX_NAME)]
         return
-    entries = {} if fits_whole(rows) else lines.entries(connection)
-    rendering = render(rows, entries)
-    work.omitted = omitted_paths(rendering, entries, rows)
+    rendering = whole(rows)
+    if rendering is None:
+        entries = lines.entries(connection)
+        rendering = chosen(rows, entries)
+        work.omitted = omitted_paths(rendering, entries, rows)
+    else:
+        work.omitted = ()
     put = put_index(rendering)
     if row is not None and INDEX_NAME not in forced:
         if _same_lines(row.content, put.content):
             return
-        whole = "\n".join(line.text for line in in_order(rows)).encode("utf-8")
-        if _same_lines(row.content, whole):
+        everything = "\n".join(line.text for line in in_order(rows)).encode("utf-8")
+        if _same_lines(row.content, everything):
             # The file says all that the rows say: an index that somebody wrote past the limits is left as it is.
             work.omitted = ()
             return

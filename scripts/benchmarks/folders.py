@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from itertools import count
+from itertools import cycle
 
 from memstore.app import Memstore
 from memstore.core.plan import Wanted
@@ -16,6 +16,7 @@ from scripts.benchmarks.writes import bare_connection
 
 _PROJECTED = 3.0
 _IDLE = 2.0
+_WRITTEN = 4
 _IMPORT_MS, _IMPORT_MB = 3_000, 150
 
 _IMPORT = """
@@ -43,31 +44,33 @@ def folders(quick: bool) -> list[Row]:
 
 
 def _projected(corpus: Corpus, files: int, rounds: int) -> list[Row]:
+    """A few memories are written again and again, as sessions do: each write takes in what was edited in the folder
+    (nothing) and shows what it changed. The index has a line of memstore's own for each memory."""
     with workplace() as directory, Memstore.open(world=world_in(directory)) as app:
-        folder = shown_in(app, corpus, files)
-        numbers = count()
-        known = app.memories()[: min(files, 40)]
+        source = os.path.join(directory, "memories")
+        put_files(source, corpus, files - 1)
+        app.import_directory(source)
+        app.append("the last one", "With the first real write all get their lines.")
+        folder = app.place.placement.directory
+        known = app.memories()[:_WRITTEN]
         tokens = {memory.path: memory.token for memory in known}
+        bodies = cycle([_body(corpus, at) for at in range(2 * rounds + 20)])
 
-        def write(wanted: Wanted, path: str) -> None:
+        def write(number: int, wanted: Wanted, shown: set[str]) -> None:
+            path = known[number % len(known)].path
             saved = app.write(path, wanted, expect=tokens[path])
             tokens[path] = saved.memory.token
-            assert path in saved.files.projected
+            assert {path, *shown} == set(saved.files.projected), saved.files
 
         def both(number: int) -> None:
-            """Body and description: the topic and the index change."""
-            at = next(numbers)
-            path = known[number % len(known)].path
-            write(Wanted(body=_body(corpus, at), description=f"what holds since round {at}"), path)
+            write(number, Wanted(next(bodies), f"what holds since round {number}"), {"MEMORY.md"})
 
         def topic(number: int) -> None:
-            """The body alone: the index stays as it is."""
-            write(Wanted(body=_body(corpus, next(numbers))), known[number % len(known)].path)
+            write(number, Wanted(next(bodies)), set())
 
         bare = _Bare(directory, corpus, files, os.path.getsize(os.path.join(folder, "MEMORY.md")))
-        two, baseline_two, one, baseline_one = interleaved(
-            rounds, both, lambda number: bare.write(number, 2), topic, lambda number: bare.write(number, 1)
-        )
+        two, baseline_two = interleaved(rounds, both, lambda number: bare.write(number, 2))
+        one, baseline_one = interleaved(rounds, topic, lambda number: bare.write(number, 1))
         bare.close()
     return [
         Row(
@@ -81,15 +84,19 @@ def _projected(corpus: Corpus, files: int, rounds: int) -> list[Row]:
     ]  # fmt: skip
 
 
+def put_files(directory: str, corpus: Corpus, files: int) -> None:
+    """So many memories as files of a directory."""
+    os.makedirs(directory, exist_ok=True)
+    for path, text in corpus.memories(files):
+        with open(os.path.join(directory, path), "wb") as file:
+            file.write(text)
+
+
 def shown_in(app: Memstore, corpus: Corpus, files: int) -> str:
     """Puts memories into the app's folder as if a client had, with an index, and takes them in."""
     folder = app.place.placement.directory
-    os.makedirs(folder, exist_ok=True)
-    lines = []
-    for path, text in corpus.memories(files):
-        with open(os.path.join(folder, path), "wb") as file:
-            file.write(text)
-        lines.append(f"- [{path[:-3]}]({path}) — what the client said of it")
+    put_files(folder, corpus, files)
+    lines = [f"- [{path[:-3]}]({path}) — what the client said of it" for path, _ in corpus.memories(files)]
     with open(os.path.join(folder, "MEMORY.md"), "w", encoding="utf-8") as index:
         index.write("\n".join(lines[:190]) + "\n")
     app.sync()
@@ -164,10 +171,7 @@ def _idle(corpus: Corpus, files: int, rounds: int) -> list[Row]:
 def _imported(corpus: Corpus, files: int) -> list[Row]:
     with workplace() as directory:
         source = os.path.join(directory, "memories")
-        os.mkdir(source)
-        for path, text in corpus.memories(files):
-            with open(os.path.join(source, path), "wb") as file:
-                file.write(text)
+        put_files(source, corpus, files)
         done = subprocess.run(
             [sys.executable, "-c", _IMPORT, directory, source], stdout=subprocess.PIPE, text=True, check=True
         )

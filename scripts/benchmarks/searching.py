@@ -14,6 +14,7 @@ from memstore.core.terms import parse_query
 from memstore.store.search import Filters
 from memstore.store.store import Store
 from scripts.benchmarks.corpus import Corpus
+from scripts.benchmarks.folders import put_files
 from scripts.benchmarks.measure import Row, middle, percentile, ratio, value, workplace, world_in
 from scripts.benchmarks.writes import Ids, filled, opened
 
@@ -62,10 +63,7 @@ def _with_files(corpus: Corpus, memories: int, each: int) -> list[Row]:
     name = f"{memories:,}"
     with workplace() as directory:
         folder = os.path.join(directory, "memories")
-        os.mkdir(folder)
-        for path, text in corpus.memories(memories):
-            with open(os.path.join(folder, path), "wb") as file:
-                file.write(text)
+        put_files(folder, corpus, memories)
         with Memstore.open(world=world_in(directory)) as app:
             app.import_directory(folder)
             asked = queries(corpus, each)
