@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memstore.core.model import SHELF, ConflictRecord, Memory, Operation, Origin, Shelf, Version
 from memstore.core.terms import Query, parse_query
-from memstore.errors import InputRefused, NotFound
+from memstore.errors import InputRefused, NotFound, StaleVersion, StoreBusy
 from memstore.files.freshness import has_news
 from memstore.place import Place, find_place, registered
 from memstore.store.search import Filters, Hit
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from memstore.files.sync import Sync, Verdict
     from memstore.outcomes import Saved, Status, Undone
     from memstore.writing import Done, Writer
+
+_ATTEMPTS = 100
 
 
 class Memstore:
@@ -163,13 +165,12 @@ class Memstore:
 
     def memories(self, *, retired: bool = False) -> list[Memory]:
         """All memories, by path."""
-        self._freshen()
+        self.files.absorb()
         return self.store.memories(self.shelf, retired=retired)
 
     def show(self, name: str, *, version: int | None = None, token: str | None = None) -> tuple[Memory, Version]:
         """A memory and one of its versions, by default the present one. Retired ones are shown too."""
-        self._freshen()
-        head = self._writer.find(name, retired=True)
+        head = self._current(name)
         found = self.store.version(head.id, number=version or (0 if token else head.version), token=token or "")
         if found is None:
             raise NotFound(f"{head.path} has no version {version or token}", hint=f"see `memstore log {head.path}`")
@@ -188,13 +189,12 @@ class Memstore:
     def log(self, name: str | None = None, *, since: int = 0, limit: int = -1) -> list[tuple[Operation, Made]]:
         """Operations, newest first: of one memory, or of the store."""
         self._freshen()
-        memory = None if name is None else self._writer.find(name, retired=True).id
+        memory = None if name is None else self._current(name).id
         return self.store.operations(memory, since=since, limit=limit)
 
     def versions(self, name: str) -> list[Version]:
         """All versions of a memory, oldest first."""
-        self._freshen()
-        return self.store.versions(self._writer.find(name, retired=True).id)
+        return self.store.versions(self._current(name).id)
 
     def blame(self, name: str) -> list[BlamedLine]:
         """Which version brought each line of a memory."""
@@ -290,6 +290,12 @@ class Memstore:
 
     # Inside
 
+    def _current(self, name: str) -> Memory:
+        """The memory of a name, living or retired, after a look at the very file that is about to be returned."""
+        self._freshen()
+        head = self._writer.find(name, retired=True)
+        return self._writer.find(name, retired=True) if self._freshen([head.path]) else head
+
     def _freshen(self, names: Sequence[str] = ()) -> bool:
         """Takes in what was edited, if the folder or one of these files tells of an edit. True where it did."""
         news = has_news(self.store, self.place.folder, names)
@@ -302,13 +308,20 @@ class Memstore:
         from memstore.core.conflicts import resolution
         from memstore.outcomes import Saved
 
-        head = None if record.memory is None else self.store.memory(record.memory)
-        changes, lines = resolution(record, head, take, text, self.store.index())
-        change_set = ChangeSet(
-            self.world.new_id(), "resolve", self.world.clock(), self._writer.provenance, changes, lines,
-            (CloseConflict(record.id, take),), reason=f"{take} for the conflict in {record.path}",
-        )  # fmt: skip
-        applied = self.store.apply(change_set)
+        for _ in range(_ATTEMPTS):
+            head = None if record.memory is None else self.store.memory(record.memory)
+            changes, lines = resolution(record, head, take, text, self.store.index())
+            change_set = ChangeSet(
+                self.world.new_id(), "resolve", self.world.clock(), self._writer.provenance, changes, lines,
+                (CloseConflict(record.id, take),), reason=f"{take} for the conflict in {record.path}",
+            )  # fmt: skip
+            try:
+                applied = self.store.apply(change_set)
+            except StaleVersion:
+                continue  # somebody was faster: settle it over what stands there now
+            break
+        else:
+            raise StoreBusy(f"{record.path} changed {_ATTEMPTS} times meanwhile", hint="try again")
         files = self.files.settle()
         memory = None if record.memory is None else self.store.memory(record.memory)
         return None if memory is None else Saved("resolved", memory, applied.operation, applied.seq, files)

@@ -160,9 +160,8 @@ class Writer:
         for _ in range(_ATTEMPTS):
             steps, line_steps = self.store.steps(undone.seq)
             changes = inverse(steps)
-            touched = {step.now.id for step in steps}
             kept = self._without_end(line_steps)
-            lines = inverse_lines(kept, touched, lambda line: line.kind == "auto")
+            lines = inverse_lines(kept, lambda line: line.kind == "auto")
             if not changes and not lines:
                 raise Conflict(
                     f"operation #{undone.seq} changed nothing that could be taken back", hint="see `memstore log`"

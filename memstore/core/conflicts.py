@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memstore.core.changes import Change, LineChange, Revise, SetIndexLine
-from memstore.core.compare import lines_of
 from memstore.core.frontmatter import split
 from memstore.core.index_values import Line
 from memstore.core.model import ConflictRecord, Memory
@@ -44,15 +43,15 @@ def _chosen(record: ConflictRecord, head: Memory, take: str, text: str | None) -
 
 def joined(ours: bytes, theirs: bytes) -> bytes:
     """Our text, then the lines of the other body that ours lacks."""
-    known = set(lines_of(ours))
+    known = {line.rstrip(b"\r") for line in ours.split(b"\n")}
     _, body = split(theirs)
-    missing = [line for line in lines_of(body) if line.strip() and line not in known]
+    lines = (line.rstrip(b"\r") for line in body.split(b"\n"))
+    missing = [line for line in lines if line.strip() and line not in known]
     if not missing:
         return ours
-    newline = "\r\n" if b"\r\n" in ours else "\n"
-    joint = b"" if ours.endswith(b"\n") else newline.encode()
-    added = "".join(line.rstrip("\r") + newline for line in missing).encode("utf-8")
-    return ours + joint + added
+    newline = b"\r\n" if b"\r\n" in ours else b"\n"
+    joint = b"" if ours.endswith(b"\n") else newline
+    return ours + joint + b"".join(line + newline for line in missing)
 
 
 def _line(record: ConflictRecord, take: str, text: str | None, rows: Sequence[Line]) -> tuple[LineChange, ...]:

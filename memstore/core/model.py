@@ -12,6 +12,9 @@ ORIGINS: tuple[Origin, ...] = ("person", "agent", "file", "team", "import", "too
 Listing = Literal["listed", "due", "unlisted"]
 """Whether the index names a memory: it does, it will with the next real write, or a person took it out."""
 
+LARGEST = 16 * 1024 * 1024
+"""Bytes of the largest text that is a memory; a larger file is left alone."""
+
 NEW = "new"
 """What a write expects when the memory must not exist yet."""
 

@@ -81,17 +81,15 @@ def _in_the_way(step: Step, reason: str) -> Conflict:
     )
 
 
-def inverse_lines(
-    steps: list[LineStep], touched: set[str], is_auto: Callable[[SetIndexLine], bool]
-) -> tuple[LineChange, ...]:
-    """The index lines back, where nothing has touched them since. `touched`: the memories that go back too."""
+def inverse_lines(steps: list[LineStep], is_auto: Callable[[SetIndexLine], bool]) -> tuple[LineChange, ...]:
+    """The index lines back, where nothing has touched them since. A memory that loses our line awaits another."""
     changes: list[LineChange] = []
     for step in reversed(steps):
         if step.now.expect != step.version:
             continue
         if step.before is None:
             changes.append(replace(step.now, live=False))
-            if is_auto(step.now) and step.now.memory is not None and step.now.memory not in touched:
+            if is_auto(step.now) and step.now.memory is not None:
                 changes.append(SetListing(step.now.memory, "due"))
         else:
             changes.append(replace(step.before, expect=step.now.expect))

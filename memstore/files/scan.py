@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from memstore import errors
 from memstore.core import names
-from memstore.core.model import INDEX_NAME
+from memstore.core.model import INDEX_NAME, LARGEST
 from memstore.files import temporary, walk
 
 RESERVED = frozenset({"agents", "logs", "sessions", "team"})
@@ -97,7 +97,7 @@ def out_of_reach(path: str, reserved: Collection[str]) -> str:
 
 
 def _list(handle: int, prefix: str, depth: int, found: _Found) -> None:
-    files, largest = found.files, walk.LARGEST
+    files, largest = found.files, LARGEST
     below = []
     try:
         with os.scandir(handle) as entries:

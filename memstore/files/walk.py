@@ -10,11 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from memstore import errors
+from memstore.core.model import LARGEST
 from memstore.files import exchange
 from memstore.files.freshness import stamp_of as stamp_of
-
-LARGEST = 16 * 1024 * 1024
-"""Bytes. A larger file is not a memory."""
 
 SETTLE = 1_000_000_000
 """Nanoseconds without a change after which a file counts as whole where the system cannot tell."""

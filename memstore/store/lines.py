@@ -9,8 +9,9 @@ import apsw
 from memstore.core.changes import AddIndexLine, LineChange, SetIndexLine, SetListing
 from memstore.core.index_render import bind, due_lines, refresh
 from memstore.core.index_values import END, Entry, Line, ranks_after
-from memstore.core.model import SHELF, Shelf
+from memstore.core.model import INDEX_NAME, SHELF, Shelf
 from memstore.core.undo import LineStep
+from memstore.errors import StaleVersion
 from memstore.store.connection import Row, many, one
 
 _COLUMNS = (
@@ -43,14 +44,16 @@ def entries(connection: apsw.Connection, shelf: Shelf = SHELF) -> dict[str, Entr
 
 
 def apply_changes(connection: apsw.Connection, seq: int, changes: Iterable[LineChange]) -> None:
-    """Carries out an edit of the index. A line that moved on since the edit was planned is left as it is."""
+    """Carries out an edit of the index. Raises StaleVersion where a line moved on since the edit was planned."""
     for change in changes:
         if isinstance(change, AddIndexLine):
             _add(connection, seq, change, SHELF)
         elif isinstance(change, SetIndexLine):
             row = one(connection, f"SELECT {_STATE} FROM line l WHERE l.id = ?", (change.id,))
-            if row is not None and row[2] == change.expect:
-                _set(connection, seq, row, change)
+            if row is None or row[2] != change.expect:
+                found = 0 if row is None else row[2]
+                raise StaleVersion(INDEX_NAME, str(change.expect), str(found), b"", change.text.encode("utf-8"))
+            _set(connection, seq, row, change)
         else:
             _set_listing(connection, change)
 
@@ -84,9 +87,22 @@ def _set(connection: apsw.Connection, seq: int, row: Row, change: SetIndexLine) 
     if change.memory is not None:
         found = one(connection, "SELECT pk FROM memory WHERE id = ?", (change.memory,))
     memory = None if found is None else found[0]
+    if change.live and not row[8] and memory is not None and not _may_return(connection, memory, change.kind):
+        return
     _rewrite(connection, seq, row, change.kind, change.text, memory, change.rank, change.hook_by, int(change.live))
     if memory is not None and change.live:
         connection.execute("UPDATE memory SET listing = 'listed', due_at = NULL WHERE pk = ?", (memory,))
+
+
+def _may_return(connection: apsw.Connection, memory: int, kind: str) -> bool:
+    """Whether a line that was out of the index may come back: it names a living memory, and none of ours doubles it."""
+    row = one(
+        connection,
+        "SELECT m.state, EXISTS (SELECT 1 FROM line l WHERE l.memory = m.pk AND l.live = 1) FROM memory m"
+        " WHERE m.pk = ?",
+        (memory,),
+    )
+    return row is not None and row[0] == "live" and not (kind == "auto" and row[1])
 
 
 def _rewrite(

@@ -23,10 +23,10 @@ from memstore.core.changes import (
 from memstore.core.frontmatter import calm, read
 from memstore.core.ids import fingerprint
 from memstore.core.ids import token as version_token
-from memstore.core.model import Applied, Origin, State, Version
+from memstore.core.model import LARGEST, Applied, Origin, State, Version
 from memstore.core.names import collision_key, stem
 from memstore.core.terms import document_terms, index_document
-from memstore.errors import Defect, NameTaken, NotFound, OperationReused, StaleVersion
+from memstore.errors import Defect, InputRefused, NameTaken, NotFound, OperationReused, StaleVersion
 from memstore.store import lines
 from memstore.store.connection import many, one
 from memstore.store.origins import origin_of, speaker
@@ -78,6 +78,11 @@ def prepare_all(change_set: ChangeSet) -> dict[bytes, Text]:
     texts: dict[bytes, Text] = {}
     for change in change_set.changes:
         content = _content_of(change)
+        if content is not None and len(content) > LARGEST:
+            raise InputRefused(
+                f"the text has {len(content)} bytes; a memory has {LARGEST} at most",
+                hint="keep one fact in a memory; large files belong in the repository",
+            )
         if content is not None and content not in texts:
             texts[content] = prepare(content)
     return texts

@@ -84,15 +84,14 @@ def is_auto(row: SetIndexLine) -> bool:
 
 
 def test_rule_4_a_line_goes_back_if_nothing_has_touched_it_since():
-    back = inverse_lines([LineStep("l", 2, line(1, "old"), line(2, "new"))], set(), is_auto)
+    back = inverse_lines([LineStep("l", 2, line(1, "old"), line(2, "new"))], is_auto)
     assert back == (line(2, "old"),)
-    assert inverse_lines([LineStep("l", 2, line(1, "old"), line(3, "newer"))], set(), is_auto) == ()
+    assert inverse_lines([LineStep("l", 2, line(1, "old"), line(3, "newer"))], is_auto) == ()
 
 
 def test_rule_4_a_new_line_goes_and_a_memory_that_stays_is_due_again():
     new = LineStep("l", 1, None, line(1, memory="m", kind="auto"))
     gone = line(1, memory="m", kind="auto", live=False)
-    assert inverse_lines([new], set(), is_auto) == (gone, SetListing("m", "due"))
-    assert inverse_lines([new], {"m"}, is_auto) == (gone,)
+    assert inverse_lines([new], is_auto) == (gone, SetListing("m", "due"))
     by_hand = LineStep("l", 1, None, line(1, memory="m", kind="pointer"))
-    assert inverse_lines([by_hand], set(), is_auto) == (line(1, memory="m", kind="pointer", live=False),)
+    assert inverse_lines([by_hand], is_auto) == (line(1, memory="m", kind="pointer", live=False),)

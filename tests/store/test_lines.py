@@ -7,6 +7,7 @@ import pytest
 from memstore.core.changes import AddIndexLine, Append, Create, Pin, Rename, Retire, Revise, SetIndexLine, SetListing
 from memstore.core.index_values import END
 from memstore.core.model import SHELF
+from memstore.errors import StaleVersion
 from memstore.store.store import Store
 from tests.store.stores import at, create, put
 
@@ -111,15 +112,16 @@ def test_a_line_that_waited_for_its_topic_is_bound_to_it(store: Store):
     assert at(store, "soon").listing == "listed"
 
 
-def test_an_edit_of_a_line_that_moved_on_leaves_it_as_it_is(store: Store):
+def test_an_edit_of_a_line_that_moved_on_is_refused_whole_so_that_its_words_are_planned_anew(store: Store):
     by_hand(store)
     line = store.index()[2]
     edits = [
         SetIndexLine(line.id, line.version, "free", text, None, line.rank, "hand", True) for text in ("first", "second")
     ]
     put(store, lines=(edits[0],))
-    put(store, lines=(edits[1],))
-    put(store, lines=(SetIndexLine("nobody", 1, "free", "x", None, "1", "hand", True),))
+    for stale in (edits[1], SetIndexLine("nobody", 1, "free", "x", None, "1", "hand", True)):
+        with pytest.raises(StaleVersion):
+            put(store, lines=(stale,))
     assert text_of(store)[2] == "first"
 
 

@@ -1,0 +1,159 @@
+"""Histories in which words were lost or a promise broken once. Each stands for its kind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memstore import Memstore, Wanted
+from memstore.core.changes import ChangeSet, Revise
+from memstore.core.frontmatter import set_field
+from memstore.core.model import Applied
+from memstore.store.store import Store
+from memstore.world import World
+
+
+class Clock:
+    """Unix microseconds that pass only when told to."""
+
+    def __init__(self) -> None:
+        self.ahead = 0
+        self.real = World.real("/").clock
+
+    def __call__(self) -> int:
+        return self.real() + self.ahead
+
+
+class Here:
+    """One repository's memories, its folder, and its clock."""
+
+    def __init__(self, repository: Path) -> None:
+        self.clock = Clock()
+        world = replace(World.real(os.fspath(repository)), clock=self.clock, pause=self.tick)
+        self.world = world
+        self.memories = Memstore.open(world=world)
+        self.folder = Path(self.memories.place.placement.directory)
+
+    def tick(self, seconds: float = 5) -> None:
+        self.clock.ahead += int(seconds * 1_000_000)
+
+    def put(self, name: str, text: str | bytes) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    def get(self, name: str) -> str:
+        return (self.folder / name).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def here(repository: Path) -> Iterator[Here]:
+    place = Here(repository)
+    yield place
+    place.memories.close()
+
+
+def test_a_hand_edit_of_an_index_line_outlives_a_write_that_moves_the_line_meanwhile(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here.put("MEMORY.md", "# Notes\n\n- keep\n")
+    here.memories.write("x", Wanted(body="hello", description="old words"))
+    here.tick()
+    here.put("MEMORY.md", here.get("MEMORY.md").replace("old words", "PRECIOUS"))
+    real = Store.apply
+    moved = []
+
+    def apply(self: Store, change_set: ChangeSet, **more: object) -> Applied:
+        if change_set.kind == "absorb" and not moved:
+            moved.append(True)
+            head = here.memories.memories()[0]
+            content = set_field(head.state.content, "description", "newer words")
+            other = ChangeSet(
+                here.world.new_id(), "set", here.clock(), change_set.provenance, (Revise(head.id, head.token, content),)
+            )
+            real(self, other)
+        return real(self, change_set, **more)  # type: ignore[arg-type]  # passed on as it came
+
+    monkeypatch.setattr(Store, "apply", apply)
+    monkeypatch.setattr(here.memories.files, "absorb", lambda: None)
+    here.memories.files.run()
+    monkeypatch.undo()
+    assert moved
+    kept = here.get("MEMORY.md") + "".join(record.theirs.decode() for record in here.memories.conflicts())
+    assert "PRECIOUS" in kept
+
+
+def test_words_typed_behind_our_count_of_omissions_stay(here: Here) -> None:
+    here.put("MEMORY.md", "".join(f"- line {n}\n" for n in range(230)))
+    here.memories.sync()
+    here.memories.write("note", Wanted(body="x"))
+    here.tick()
+    here.put("MEMORY.md", here.get("MEMORY.md").rstrip("\n") + " PRECIOUS\n")
+    here.memories.sync()
+    here.tick()
+    here.memories.write("other", Wanted(body="y"))
+    assert any("PRECIOUS" in line.text for line in here.memories.store.index())
+
+
+def test_undoing_what_gave_a_memory_its_line_leaves_it_due(here: Here) -> None:
+    here.put("orphan.md", "o\n")
+    here.put("MEMORY.md", "# h\n")
+    here.memories.sync()
+    here.tick(70)
+    pinned = here.memories.pin("orphan")
+    here.memories.undo(str(pinned.seq))
+    here.memories.write("other", Wanted(body="x"))
+    assert here.get("MEMORY.md").count("(orphan.md)") == 1
+
+
+def test_undoing_an_undo_revives_no_line_of_a_memory_that_was_deleted_meanwhile(here: Here) -> None:
+    here.put("out.md", "o\n")
+    here.put("MEMORY.md", "# h\n")
+    here.memories.sync()
+    here.tick()
+    written = here.memories.write("n", Wanted(body="x"))
+    undone = here.memories.undo(str(written.seq))
+    here.memories.delete("out")
+    here.memories.undo(str(undone.seq))
+    assert "out.md" not in here.get("MEMORY.md")
+
+
+def test_undoing_an_undo_makes_no_second_line_for_a_memory(here: Here) -> None:
+    here.put("out.md", "o\n")
+    here.put("MEMORY.md", "# h\n")
+    here.memories.sync()
+    here.tick()
+    written = here.memories.write("n", Wanted(body="x"))
+    undone = here.memories.undo(str(written.seq))
+    here.memories.write("k", Wanted(body="k"))
+    here.memories.undo(str(undone.seq))
+    assert here.get("MEMORY.md").count("(out.md)") == 1
+
+
+def test_both_sides_of_a_conflict_keep_bytes_that_are_not_utf8(here: Here) -> None:
+    here.put("a.md", b"one\n")
+    here.memories.sync()
+    here.tick()
+    here.put("a.md", b"caf\xe9\n")
+    head = here.memories.store.memories()[0]
+    who = here.world.provenance(here.memories.place.root)
+    here.memories.store.apply(
+        ChangeSet(here.world.new_id(), "write", here.clock(), who, (Revise(head.id, head.token, b"two\n"),))
+    )
+    here.memories.sync()
+    here.memories.resolve(here.memories.conflicts()[0].id, "both")
+    assert (here.folder / "a.md").read_bytes() == b"two\ncaf\xe9\n"
+
+
+def test_show_returns_what_lies_in_the_file_now(here: Here) -> None:
+    here.memories.write("note", Wanted(body="old"))
+    here.tick()
+    here.memories.sync()
+    here.tick()
+    with open(here.folder / "note.md", "r+b") as file:
+        file.seek(-4, os.SEEK_END)
+        file.write(b"new\n")
+    assert here.memories.show("note")[1].state.content.endswith(b"new\n")
