@@ -18,6 +18,8 @@ _LATER = 2_000_000
 """Nanoseconds by which a new file is younger than the one it replaces: the client compares milliseconds."""
 
 _ROUNDS = 8
+_MANY = 32
+_AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,7 @@ def publish_all(
     """Each (path, content, expect); the results in the same order."""
     jobs = [_Job(*file) for file in files]
     try:
-        for job in jobs:
-            with _told(job), walk.parent(root, job.path, make=True) as (directory, name):
-                _prepare(job, directory, name)
+        _prepare_all(root, jobs)
         for job in jobs:
             if not job.failure:
                 with _told(job), walk.parent(root, job.path) as (directory, name):
@@ -162,6 +162,25 @@ def _clear(root: int, job: _Job) -> None:
     with contextlib.suppress(OSError), walk.parent(root, job.path) as (directory, _):
         if os.stat(job.temporary, dir_fd=directory, follow_symlinks=False).st_ino == job.inode:
             os.unlink(job.temporary, dir_fd=directory)
+
+
+def _prepare_all(root: int, jobs: list[_Job]) -> None:
+    """Writes them all. Many at once: a file system syncs a thousand files almost as fast as a dozen if it is asked
+    for some of them at the same time."""
+
+    def prepare(job: _Job) -> None:
+        with _told(job), walk.parent(root, job.path, make=True) as (directory, name):
+            _prepare(job, directory, name)
+
+    if len(jobs) < _MANY:
+        for job in jobs:
+            prepare(job)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for _ in pool.map(prepare, jobs):
+            pass
 
 
 def _prepare(job: _Job, directory: int, name: str) -> None:
