@@ -66,8 +66,9 @@ def chosen(rows: Sequence[Line], entries: Mapping[str, Entry], limits: Limits = 
     ordered = in_order(rows)
     text = "\n".join(row.text for row in ordered)
     nothing = [False] * len(ordered)
-    hidden = [piece.hidden for piece in parse(text)] if may_hide(text) else nothing
-    found = _choice(ordered, entries, limits, hidden)
+    if not may_hide(text):
+        return _choice(ordered, entries, limits, nothing)
+    found = _choice(ordered, entries, limits, [piece.hidden for piece in parse(text)])
     if not _fits(*measure(found.text), limits):
         # Leaving a line out opened a code fence: what the client strips has changed, so count everything.
         found = _choice(ordered, entries, limits, nothing)

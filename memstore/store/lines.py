@@ -40,7 +40,7 @@ def entries(connection: apsw.Connection, shelf: Shelf = SHELF) -> dict[str, Entr
     found = connection.execute(
         f"{_ENTRY} WHERE m.state = 'live' AND m.scope = ? AND m.layer = ?", (shelf.scope, shelf.layer)
     )
-    return {row[0]: _entry(row) for row in found}
+    return {row[0]: Entry(*row) for row in found}
 
 
 def apply_changes(connection: apsw.Connection, seq: int, changes: Iterable[LineChange]) -> None:
@@ -266,23 +266,7 @@ def entry_of(connection: apsw.Connection, pk: int) -> Entry:
     """What the index may say of one memory."""
     row = one(connection, f"{_ENTRY} WHERE m.pk = ?", (pk,))
     assert row is not None
-    return _entry(row)
-
-
-def _entry(row: Row) -> Entry:
-    identity, path, name, description, kind, pinned, correction, superseded, changed, listing = row
-    return Entry(
-        identity,
-        path,
-        name,
-        description,
-        kind,
-        bool(pinned),
-        bool(correction),
-        bool(superseded),
-        changed,
-        listing,
-    )
+    return Entry(*row)
 
 
 def steps_of(connection: apsw.Connection, seq: int) -> list[LineStep]:
