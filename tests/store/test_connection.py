@@ -128,15 +128,30 @@ def test_a_log_that_was_swapped_away_is_never_acknowledged_into(store: Store, tm
     os.rename(log.with_name("kept"), log)
 
 
-def test_a_newer_memstore_that_migrates_meanwhile_stops_this_ones_writes(store: Store, tmp_path: Path):
+def test_a_write_holds_the_lock_from_its_first_moment(store: Store, tmp_path: Path):
+    """One that starts by reading, and only then asks for the lock, fails at once when another was faster."""
+    other = apsw.Connection(str(tmp_path / "store" / "store.db"))
+    with store._link.writing(), pytest.raises(apsw.BusyError):
+        other.execute("BEGIN IMMEDIATE")
+    other.execute("BEGIN IMMEDIATE; ROLLBACK")
+    other.close()
+
+
+@pytest.mark.parametrize(
+    "change", ["ALTER TABLE memory ADD COLUMN more", "ALTER TABLE memory RENAME COLUMN pinned TO held"]
+)
+def test_a_newer_memstore_that_migrates_meanwhile_stops_this_ones_writes(store: Store, tmp_path: Path, change: str):
     put(store, create("note"))
     newer = apsw.Connection(str(tmp_path / "store" / "store.db"))
-    newer.execute("ALTER TABLE memory RENAME COLUMN pinned TO held; PRAGMA user_version = 3")
+    newer.execute(f"{change}; PRAGMA user_version = 3")
     newer.close()
     with pytest.raises(StoreNewer, match="has schema 3 now, this memstore works with 2; nothing was written"):
         put(store, create("later"))
-    with pytest.raises(StoreNewer, match="has schema 3 now"):
-        store.memories()
+    if "RENAME" in change:
+        with pytest.raises(StoreNewer, match="has schema 3 now"):
+            store.memories()
+    else:
+        assert [memory.path for memory in store.memories()] == ["note.md"]
 
 
 def test_a_closed_store_says_so_and_may_be_closed_again(tmp_path: Path):
