@@ -138,7 +138,7 @@ def test_a_write_holds_the_lock_from_its_first_moment(store: Store, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "change", ["ALTER TABLE memory ADD COLUMN more", "ALTER TABLE memory RENAME COLUMN pinned TO held"]
+    "change", ["ALTER TABLE memory ADD COLUMN more TEXT", "ALTER TABLE memory RENAME COLUMN pinned TO held"]
 )
 def test_a_newer_memstore_that_migrates_meanwhile_stops_this_ones_writes(store: Store, tmp_path: Path, change: str):
     put(store, create("note"))
