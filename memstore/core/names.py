@@ -14,6 +14,9 @@ from unicodedata import category, normalize
 from memstore.errors import NameRefused
 
 EXTENSION = ".md"
+RESERVED = frozenset({"agents", "logs", "sessions", "team"})
+"""Directories at the top of a memory folder that the client keeps for other things: no memory's file lies there."""
+
 _LONGEST = 200  # bytes of a name that is made here: file systems take 255, temporary names need some
 _LONGEST_COMPONENT = 255
 _LONGEST_PATH = 1024
@@ -117,6 +120,8 @@ def check_path(path: str) -> str:
         raise NameRefused(path, "MEMORY.md is the index of the folder, in upper or lower case")
     if len(path.encode()) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_COMPONENT for part in components):
         raise NameRefused(path, "it is too long for a file system", hint="shorten it")
+    if len(components) > 1 and components[0] in RESERVED:
+        raise NameRefused(path, f"the directory {components[0]} at the top of the folder is kept for other things")
     _for_somebody(components[-1], path)
     return path
 

@@ -65,7 +65,7 @@ class Folder:
         path: str,
         *,
         create: bool = False,
-        reserved: Collection[str] = scan.RESERVED,
+        reserved: Collection[str] = names.RESERVED,
         now: Callable[[], int] = time.time_ns,
         pause: Callable[[float], None] = time.sleep,
     ) -> Self | None:

@@ -12,9 +12,6 @@ from memstore.core import names
 from memstore.core.model import INDEX_NAME, LARGEST
 from memstore.files import temporary, walk
 
-RESERVED = frozenset({"agents", "logs", "sessions", "team"})
-"""Directories at the top of a folder that are no part of it."""
-
 FOREIGN_LISTED = 100
 _DEEPEST = 16
 _PLAIN = re.compile(r"(?:[a-z0-9_-]+/)*(?!memory\.md)[a-z0-9_-]+\.md")

@@ -247,3 +247,9 @@ def test_h05_a_name_that_no_folder_would_show_is_refused(name: str) -> None:
     make = check_path if "/" in name else file_name
     with pytest.raises(NameRefused, match="temporary files and copies"):
         make(name)
+
+
+def test_a_path_into_a_directory_that_is_kept_for_other_things_is_refused() -> None:
+    with pytest.raises(NameRefused, match="team"):
+        check_path("team/plan.md")
+    assert check_path("notes/team/plan.md") == "notes/team/plan.md"
