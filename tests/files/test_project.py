@@ -347,6 +347,8 @@ def test_an_edit_meant_for_a_retired_memory_whose_path_is_taken(desk: Desk, sile
     report = desk.sync() if scanned else desk.memories.files.settle()
     assert report.pending == ()
     assert "a new one" in desk.read("a.md")
+    (conflict,) = desk.memories.store.conflicts()
+    assert conflict.base is None and b"five, by hand" in conflict.theirs
     assert desk.sync().quiet
 
 
