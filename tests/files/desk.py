@@ -18,6 +18,14 @@ from memstore.store import shown
 from memstore.store.shown import ShownRow
 from memstore.world import World
 
+PEAK = """
+def peak():
+    # Not ru_maxrss: a child inherits that of whoever started it.
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) // 1024 for line in status if line.startswith("VmHWM"))
+"""
+"""Python source of a function: the most memory that its process has had, in megabytes (Linux)."""
+
 
 def topic(name: str, description: str = "d", body: str = "Body.\n", kind: str = "project") -> str:
     """The text of a memory's file."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memstore import errors
 from memstore.files.folder import Folder
 from memstore.files.report import ImportReport
-from tests.files.desk import Desk, topic
+from tests.files.desk import PEAK, Desk, topic
 
 
 def spread(place: Path, files: dict[str, str | bytes]) -> Path:
@@ -346,13 +346,14 @@ def test_an_export_writes_through_no_link(desk: Desk, tmp_path: Path):
     assert (tmp_path / "target").read_text() == "elsewhere\n"
 
 
-_LARGE = """
-import resource, sys
+_LARGE = f"""
+{PEAK}
+import sys
 from memstore.app import Memstore
 with Memstore.open(cwd=sys.argv[1]) as memories:
     report = memories.import_directory(sys.argv[2])
 assert report.new == 1000, report.new
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(peak())
 """
 
 

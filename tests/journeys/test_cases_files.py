@@ -15,7 +15,7 @@ from memstore.core.index import measure, parse
 from memstore.core.names import collision_key
 from memstore.core.plan import Wanted
 from memstore.errors import AlreadyExists, Mendable, NameRefused
-from tests.files.desk import Desk, noted, topic
+from tests.files.desk import PEAK, Desk, noted, topic
 
 DASH = "\u2014"
 
@@ -233,8 +233,9 @@ def test_h08_fences_that_do_not_look_like_fences_give_their_fields(desk: Desk):
 # H09
 
 
-_BOMB = """
-import resource, sys, time, yaml
+_BOMB = f"""
+{PEAK}
+import sys, time, yaml
 import memstore.files.sync, memstore.writing
 from memstore.app import Memstore
 started = time.process_time()
@@ -242,7 +243,7 @@ with Memstore.open(cwd=sys.argv[1]) as memories:
     report = memories.sync()
     print([hit.path for hit in memories.search("small")[1]])
     print([noted.path for noted in report.absorbed if noted.detail])
-print(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(time.process_time() - started, peak())
 """
 
 
