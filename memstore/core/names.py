@@ -107,7 +107,8 @@ def check_path(path: str) -> str:
     Raises NameRefused otherwise.
     """
     components = path.split("/")
-    if len(path) <= _PLAIN_LENGTH and _PLAIN.fullmatch(path) and components[-1] != "memory.md":
+    reserved = len(components) > 1 and components[0] in RESERVED
+    if len(path) <= _PLAIN_LENGTH and _PLAIN.fullmatch(path) and components[-1] != "memory.md" and not reserved:
         return path
     _refuse_walking(path, separator="/")
     if any(category(character) == "Cc" for character in path):
@@ -120,7 +121,7 @@ def check_path(path: str) -> str:
         raise NameRefused(path, "MEMORY.md is the index of the folder, in upper or lower case")
     if len(path.encode()) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_COMPONENT for part in components):
         raise NameRefused(path, "it is too long for a file system", hint="shorten it")
-    if len(components) > 1 and components[0] in RESERVED:
+    if reserved:
         raise NameRefused(path, f"the directory {components[0]} at the top of the folder is kept for other things")
     _for_somebody(components[-1], path)
     return path
