@@ -2,17 +2,19 @@
 
 6. Rows are taken in the chain of their originals, each call once.
 7. An original that nobody knows is an edit that nobody signed: it is absorbed first, from the nearest known text.
+   So is a text that a session had seen and nobody else knows.
 8. An Edit changed what it found: merge(original, H, result).
 9. A Write replaced what its session had seen: merge(seen, H, result).
 10. A Write by a session that had seen nothing: where it would drop a line of H, H stays current and the result is
     the conflict's other side; else it is a new version.
-11. A row never changes B: its result joins the texts that became known since.
+11. A row never changes B: its result joins the texts that became known since. A file that nobody signed was made
+    from the nearest of them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,26 +44,35 @@ class Step:
 
 
 def next_row(rows: Sequence[Row], shown: bytes | None, known: Collection[bytes]) -> Row:
-    """Rule 6: the row whose original is what was shown, else one whose original is known, else the nearest."""
+    """Rule 6: the row whose original is what was shown, else one whose original is known, else the nearest. Of
+    these, rather one that follows no other row."""
     for row in rows:
         if row.original == shown:
             return row
-    for row in rows:
+    results = {row.result for row in rows if row.result != row.original}
+    firsts = [row for row in rows if row.original not in results] or rows
+    for row in (*firsts, *rows):
         if row.original is None or row.original in known:
             return row
-    return min(rows, key=lambda row: min((_distance(row.original or b"", text) for text in known), default=0))
+    return min(firsts, key=lambda row: min((_distance(row.original or b"", text) for text in known), default=0))
 
 
-def unsigned(row: Row, head: bytes | None, known: Collection[bytes]) -> Step | None:
-    """Rule 7: the edit behind an original that nobody knows; None where it is known."""
-    if row.original is None or head is None or row.original in known:
+def unsigned(text: bytes | None, head: bytes | None, known: Collection[bytes]) -> Step | None:
+    """Rule 7: the edit behind an original, or behind what a session had seen; None where that is known. What a
+    session had seen comes first."""
+    if text is None or head is None or not known or text in known:
         return None
-    if any(alike(row.original, text) for text in known):
+    if any(alike(text, other) for other in known):
         return None
-    nearest = min(known, key=lambda text: _distance(row.original or b"", text), default=None)
-    if nearest is None:
-        return None
-    return _merged(nearest, head, row.original, rule=7)
+    return _merged(_nearest(text, sorted(known)), head, text, rule=7)
+
+
+def made_from(content: bytes, shown: bytes, since: Collection[bytes]) -> bytes:
+    """Rule 11: the base of a file that nobody signed: B, or a text known since that is nearer to it.
+
+    B too where the file is a text known since: then it holds no news (rule 20).
+    """
+    return shown if content in since else _nearest(content, (shown, *sorted(since)))
 
 
 def take(row: Row, head: bytes | None, seen: bytes | None) -> Step:
@@ -82,6 +93,11 @@ def _merged(base: bytes, head: bytes, result: bytes, *, rule: int) -> Step:
         return Step(head, None, base, rule)
     merged = merge_texts(base, head, result)
     return Step(head, result, base, rule) if merged.conflict else Step(merged.content, None, base, rule)
+
+
+def _nearest(text: bytes, others: Iterable[bytes]) -> bytes:
+    """Of equally near texts the first."""
+    return min(others, key=lambda other: _distance(text, other))
 
 
 def _lines(text: bytes) -> Counter[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memstore.core.inbox import Row, next_row, take, unsigned
+from memstore.core.inbox import Row, made_from, next_row, take, unsigned
 
 BASE = b"---\nname: a\ndescription: d\n---\n\none\ntwo\nthree\n"
 
@@ -29,16 +29,36 @@ def test_rule_06_a_row_of_an_unknown_original_comes_after_those_that_chain() -> 
     assert next_row([stranger, known], BASE, {BASE, text("one")}) is known
 
 
+def test_rule_06_of_two_rows_of_unknown_originals_the_one_that_follows_the_other_comes_later() -> None:
+    first = row("write", text("one", "by hand", "and", "more"), text("one", "two", "three", "four"), id="1")
+    second = row("write", first.result, text("one", "five"), id="2")
+    assert next_row([second, first], BASE, {BASE}) is first
+
+
+def test_rule_06_rows_that_go_round_in_a_circle_begin_with_what_was_shown() -> None:
+    there = row("edit", BASE, text("one"), id="1")
+    back = row("edit", text("one"), BASE, id="2")
+    assert next_row([back, there], BASE, {BASE}) is there
+    assert next_row([back], text("x"), {BASE}) is back
+
+
 def test_rule_07_an_original_that_nobody_knows_is_absorbed_first_from_the_nearest_known_text() -> None:
-    step = unsigned(
-        row("write", text("one", "two", "three", "by hand"), text("z")), text("zero", "one", "two", "three"), {BASE}
-    )
+    step = unsigned(text("one", "two", "three", "by hand"), text("zero", "one", "two", "three"), {BASE})
     assert step is not None and step.rule == 7
     assert step.content == text("zero", "one", "two", "three", "by hand")
 
 
 def test_rule_07_a_known_original_brings_nothing_to_absorb() -> None:
-    assert unsigned(row("write", BASE, text("z")), BASE, {BASE}) is None
+    assert unsigned(BASE, BASE, {BASE}) is None
+    assert unsigned(None, BASE, {BASE}) is None
+
+
+def test_rule_07_what_a_session_had_seen_and_nobody_knows_is_absorbed_before_its_write() -> None:
+    seen = text("one", "two", "three", "by hand")
+    read = row("write", text("one", "two", "three", "other"), text("one", "two", "three", "by hand", "mine"))
+    step = unsigned(seen, BASE, {BASE})
+    assert step is not None
+    assert take(read, step.content, seen).content == read.result
 
 
 def test_rule_08_an_edit_is_merged_from_what_it_found() -> None:
@@ -72,6 +92,14 @@ def test_rule_10_a_write_that_keeps_every_line_is_a_new_version() -> None:
 def test_rule_10_a_write_where_nothing_stands_makes_the_memory() -> None:
     step = take(row("write", None, BASE), None, None)
     assert (step.content, step.other) == (BASE, None)
+
+
+def test_rule_11_a_file_that_nobody_signed_was_made_from_the_nearest_text() -> None:
+    result = text("one", "two", "three", "four")
+    edited = text("one", "two", "four", "by hand")
+    assert made_from(edited, BASE, {result}) == result
+    assert made_from(text("one", "two", "three", "by hand"), BASE, {result}) == BASE
+    assert made_from(result, BASE, {result}) == BASE
 
 
 def test_eight_sessions_that_write_whole_from_what_they_loaded_lose_no_line() -> None:
