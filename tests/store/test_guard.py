@@ -6,7 +6,6 @@ import io
 import os
 import shutil
 import sqlite3
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,10 +45,13 @@ def locks() -> list[str]:
     """This process's locks, as the kernel knows them."""
     with open("/proc/locks", encoding="ascii") as file:
         rows = [line.split()[1:] for line in file if "->" not in line]
-    return sorted(" ".join(row) for row in rows if row[3] == str(os.getpid()) and row[0] == "POSIX")
+    return sorted({" ".join(row) for row in rows if row[3] == str(os.getpid()) and row[0] == "POSIX"})
 
 
-linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc/locks")
+def keeps(before: list[str]) -> bool:
+    """Whether the locks are those from before. The kernel tells them by the page, while others come and go: a
+    lock that is really gone stays gone, so one good look is enough."""
+    return any(locks() == before for _ in range(50))
 
 
 @pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
@@ -90,11 +92,10 @@ def test_a_file_that_takes_over_the_inode_of_a_closed_store_is_free(tmp_path: Pa
             (tmp_path / f"{n}-{m}").write_text("free")
 
 
-@linux_only
 def test_no_public_call_changes_what_sqlite_has_locked(store: Store, tmp_path: Path):
     first = put(store, create("note", "- one\n"), operation="first")
     folder = store.add_folder("/somewhere").pk
-    before = locks()
+    before = max((locks() for _ in range(50)), key=len)
     assert len(before) >= 2
     row = ShownRow("note.md", "note", 1, b"- one\n")
     calls: dict[str, Callable[[], object]] = {
@@ -124,10 +125,10 @@ def test_no_public_call_changes_what_sqlite_has_locked(store: Store, tmp_path: P
     }
     for name, call in calls.items():
         call()
-        assert locks() == before, name
+        assert keeps(before), name
     for way in WAYS.values():
         with pytest.raises(Defect):
             way(tmp_path / "store" / "store.db", tmp_path)
         for left in ("hard", "soft"):
             (tmp_path / left).unlink(missing_ok=True)
-    assert locks() == before
+    assert keeps(before)
