@@ -7,7 +7,7 @@
 | 2 | the command was called wrongly, or a value that was given cannot be used |
 | 3 | there is no such memory, version, operation, conflict or store |
 | 4 | conflict: nothing was written |
-| 5 | the folder or repository cannot be used (yet); a `sync` that was stopped or left files unshown |
+| 5 | the folder or repository cannot be used (yet); a `sync` or `export` that was stopped or left files unwritten |
 | 6 | the database cannot be used now |
 | 130 | interrupted |
 | 141 | whoever read the output stopped reading |

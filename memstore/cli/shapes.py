@@ -201,6 +201,7 @@ SHAPES: dict[str, Shape] = {
         "written": ["text"],
         "unchanged": ["text"],
         "kept": [REFUSED],
+        "failed": [REFUSED],
     },
     "where": {
         "root": "text",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memstore.cli import terminal
+from memstore.cli import exits, terminal
 from memstore.cli.state import State, json_option
 from memstore.cli.terminal import plural, printable
 
@@ -89,10 +89,13 @@ def export_command(state: State, directory: str, dry_run: bool) -> None:
             "written": list(report.written),
             "unchanged": list(report.unchanged),
             "kept": [{"path": path, "reason": reason} for path, reason in report.kept],
+            "failed": [{"path": path, "reason": reason} for path, reason in report.failed],
         }
         state.emit("export", shape)
-        return
-    _tell_export(state, report, dry_run)
+    else:
+        _tell_export(state, report, dry_run)
+    if report.failed:
+        raise exits.Finished(exits.PLACE)
 
 
 def _tell_export(state: State, report: ExportReport, dry_run: bool) -> None:
@@ -100,6 +103,8 @@ def _tell_export(state: State, report: ExportReport, dry_run: bool) -> None:
         state.report(printable("\n".join(f"would write  {path}" for path in report.written), lines=True))
     for path, reason in report.kept:
         state.note(f"left alone: {path}: {reason}")
+    for path, reason in report.failed:
+        state.note(f"not written: {path}: {reason}")
     done = "would be written" if dry_run else "written"
     written, unchanged = plural(len(report.written), "file"), len(report.unchanged)
     state.report(printable(f"{written} {done} to {report.target}, {unchanged} as they were"))

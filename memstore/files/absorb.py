@@ -141,7 +141,13 @@ class Absorber:
 
     def decide(self, name: str, seen: Seen) -> None:
         """Decides about one name and adds what follows to the plan."""
-        self._decide(name, seen, *self.known(name))
+        before = shown_row(self._connection, self._folder, name)
+        row, head = self.about(name, before)
+        content = seen.file.content
+        if row is None and before is not None and content is not None and alike(content, before.content):
+            self.plan.project[name] = content  # nobody touched it: another memory stands here by now, and is put
+            return
+        self._decide(name, seen, row, head)
 
     def decide_over(self, name: str, seen: Seen, base: ShownRow | None) -> None:
         """As `decide`, with what was shown before as B: for a file that a projection brought to light."""

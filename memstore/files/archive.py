@@ -21,6 +21,7 @@ from memstore.core.index_values import Line
 from memstore.core.model import INDEX_NAME, SHELF, Memory, Provenance
 from memstore.core.names import stem
 from memstore.errors import (
+    InputRefused,
     NameRefused,
     NameTaken,
     NotProjected,
@@ -117,8 +118,11 @@ class _Import:
             self._plan_index(self._source.files[INDEX_NAME])
 
     def _in_its_own_right(self, name: str, content: bytes) -> bool:
-        """Whether a file is a memory even if another has the same text: the index names it, or it names itself."""
-        return name in self._named or read(content).name == stem(name)
+        """Whether a file is a memory even if another has the same text: the index names it, or it names itself.
+
+        A copy says of itself that it is another one: its `name` is that of the file it was copied from.
+        """
+        return name in self._named or (read(content).name or stem(name)) == stem(name)
 
     def _plan_file(self, name: str, content: bytes, own: bool) -> None:
         row, head = self._absorber.known(name)
@@ -128,7 +132,7 @@ class _Import:
                 self._duplicates.append((name, twin))
                 return
             self._texts.setdefault(content, name)
-        before = len(self.plan.noted)
+        before, told = len(self.plan.noted), len(self.plan.notices)
         seen = Seen(d.File(name, content), None)
         if head is not None and head.state.live and alike(content, head.state.content):
             self._unchanged.append(name)
@@ -141,6 +145,7 @@ class _Import:
             self._older.append(name)
             return
         self._absorber.decide(name, seen)
+        self._skipped += [(name, reason) for reason in self.plan.notices[told:]]
         for noted in self.plan.noted[before:]:
             if noted.what == "set aside":
                 self._older.append(name)
@@ -218,20 +223,42 @@ def export_directory(
         wanted = {path: memory.state.content for path, memory in heads.items()}
         if rows:
             wanted[INDEX_NAME] = render(rows, lines.entries(connection), _UNLIMITED).text.encode("utf-8")
+    _check_target(store, directory)
     folder = Folder.open(directory, create=not dry_run, now=lambda: world.clock() * 1_000, pause=world.pause)
+    if folder is None and not dry_run:
+        raise PlaceRefused(f"the directory {directory} cannot be made", hint="choose another one")
     if folder is None:
-        return ExportReport(os.path.realpath(directory), tuple(_in_order(wanted)), (), ())
+        return ExportReport(os.path.realpath(directory), tuple(_in_order(wanted)), (), (), ())
     with folder:
         if read_claim(folder) is not None:
             raise PlaceRefused(
                 f"{directory} is a memory folder that a store projects into", hint="export into another directory"
             )
+        if not dry_run:
+            _sweep(store, folder)
         report = _Export(store, folder, wanted, progress).run(dry_run)
     done = (*report.written, *report.unchanged)
     if not dry_run and store.writable and done:
         row = store.add_folder(_ancestry(report.target))
         store.show(row.pk, [_in_common(name, wanted[name], heads.get(name)) for name in done])
     return report
+
+
+def _check_target(store: Store, directory: str) -> None:
+    """An export goes into a directory of its own: never among databases, nor into what git keeps for itself."""
+    if not directory.strip():
+        raise InputRefused("an export needs a directory", hint="name one: memstore export DIR")
+    target = os.path.realpath(directory)
+    home = os.path.dirname(os.path.dirname(store.directory))
+    if os.path.commonpath([home, target]) == home or ".git" in target.split(os.sep):
+        raise PlaceRefused(f"{directory} is kept for other things", hint="export into a directory of its own")
+
+
+def _sweep(store: Store, folder: Folder) -> None:
+    """What an export that was killed left behind goes, where the store has its text."""
+    for left in folder.leftovers(folder.scan()):
+        if store.knows(left.content):
+            folder.discard(left.kept, left.content)
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
@@ -251,6 +278,7 @@ class _Export:
         self._progress = progress
         self._unchanged: list[str] = []
         self._kept: list[tuple[str, str]] = []
+        self._failed: list[tuple[str, str]] = []
 
     def run(self, dry_run: bool) -> ExportReport:
         puts = [put for name in _in_order(self._wanted) if (put := self._look(name)) is not None]
@@ -260,7 +288,9 @@ class _Export:
                 self._progress(done, len(puts), name)
             if dry_run or self._put(name, expect):
                 written.append(name)
-        return ExportReport(self._folder.path, tuple(written), tuple(self._unchanged), tuple(self._kept))
+        return ExportReport(
+            self._folder.path, tuple(written), tuple(self._unchanged), tuple(self._kept), tuple(self._failed)
+        )
 
     def _look(self, name: str) -> tuple[str, bytes | None] | None:
         """The name with what lies there and may be replaced, if it is to be written."""
@@ -290,7 +320,7 @@ class _Export:
                 return True
             back = self._folder.put_back_over(name, result.kept, content)
         except NotProjected as error:
-            self._kept.append((name, error.reason))
+            self._failed.append((name, error.reason))
             return False
         where = "" if back else f"; what lay there is kept as {result.kept}"
         self._kept.append((name, f"it changed just now{where}"))

@@ -6,10 +6,11 @@ is not what was expected is handed back, to be absorbed before it is let go (rul
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memstore.core.frontmatter import alike
+from memstore.core.index_lines import parse, without_ours
 from memstore.core.index_render import Rendering, chosen, whole
 from memstore.core.index_values import Entry, Line, in_order
 from memstore.core.model import INDEX_NAME, SHELF, Memory
@@ -43,6 +44,8 @@ class Outcome:
     shown: list[ShownChange] = field(default_factory=list)
     surprises: list[Surprise] = field(default_factory=list)
     failed: bool = False
+    absent: set[str] = field(default_factory=set)
+    """Names that should be there and could never be put."""
 
     def fail(self, found: Findings, name: str, reason: str) -> None:
         """A name that could not be brought up to date."""
@@ -109,7 +112,7 @@ def plan_work(
             row = shown.shown_row(connection, folder, name)
             work.takes.append((name, row if row is not None else ShownRow(name, None, 0, content)))
     if INDEX_NAME in forced or shown.index_moved_since(connection, since):
-        _plan_index(connection, folder, forced, work)
+        plan_index(connection, folder, forced, work)
     _hold_back(work, blocked)
     return work
 
@@ -156,8 +159,19 @@ def _plan_removal(connection: Reading, folder: int, name: str, head: Memory, wor
     (work.early if one_file else work.takes).append((name, shown.shown_row(connection, folder, name)))
 
 
-def _plan_index(connection: Reading, folder: int, forced: Mapping[str, bytes | None], work: Work) -> None:
+def plan_index(
+    connection: Reading,
+    folder: int,
+    forced: Mapping[str, bytes | None],
+    work: Work,
+    without: Collection[str] = (),
+) -> None:
+    """What must become of MEMORY.md. `without`: paths that are on no file, so that no line of ours may name them."""
     rows = lines.rows(connection)
+    if without:
+        away = {entry.id for entry in lines.entries(connection).values() if entry.path in without}
+        rows = [row for row in rows if row.kind != "auto" or row.memory not in away]
+    work.index = None
     row = shown.shown_row(connection, folder, INDEX_NAME)
     if not rows and (row is None or forced.get(INDEX_NAME, b"") is None):
         work.settled += [] if row is None else [Forget(INDEX_NAME)]
@@ -171,10 +185,10 @@ def _plan_index(connection: Reading, folder: int, forced: Mapping[str, bytes | N
         work.omitted = ()
     put = put_index(rendering)
     if row is not None and INDEX_NAME not in forced:
-        if _same_lines(row.content, put.content):
+        if row.content == put.content:
             return
         everything = "\n".join(line.text for line in in_order(rows)).encode("utf-8")
-        if _same_lines(row.content, everything):
+        if _theirs(row.content) == everything:
             # The file says all that the rows say: an index that somebody wrote past the limits is left as it is.
             work.omitted = ()
             return
@@ -188,20 +202,22 @@ def omitted_paths(rendering: Rendering, entries: Mapping[str, Entry], rows: list
     return tuple(dict.fromkeys(entries[memory].path for memory in ids if memory is not None and memory in entries))
 
 
-def _same_lines(one: bytes, other: bytes) -> bool:
-    """Whether two texts differ in line ends, a byte order mark or a last newline at most."""
-    return _plain(one) == _plain(other)
+def _theirs(content: bytes) -> bytes:
+    """An index without the lines that are ours or the client's: what people and agents wrote."""
+    pieces = parse(content.decode("utf-8", "replace"))
+    return "\n".join(pieces[at].text for at in without_ours(pieces)).encode("utf-8", "surrogatepass")
 
 
-def _plain(content: bytes) -> bytes:
-    return content.replace(b"\r\n", b"\n").removeprefix(b"\xef\xbb\xbf").rstrip(b"\n")
+def carry_out(folder: Folder, work: Work, found: Findings, index_without: Callable[[Collection[str]], None]) -> Outcome:
+    """Puts the topics, then the index, then takes away what is gone.
 
-
-def carry_out(folder: Folder, work: Work, found: Findings) -> Outcome:
-    """Puts the topics, then the index, then takes away what is gone."""
+    `index_without` plans the index anew where topics could not be put: it never names a file that is not there.
+    """
     outcome = Outcome(list(work.settled))
     _take_all(folder, work.early, found, outcome)
     _put(folder, work.puts, found, outcome)
+    if work.index is not None and outcome.absent:
+        index_without(outcome.absent)
     if work.index is not None:
         _put(folder, [work.index], found, outcome)
     _take_all(folder, work.takes, found, outcome)
@@ -215,6 +231,7 @@ def _put(folder: Folder, tasks: list[Task], found: Findings, outcome: Outcome) -
             folder.check(task.row.name)
         except NameRefused as error:
             outcome.fail(found, task.row.name, error.reason)
+            outcome.absent.add(task.row.name)
         else:
             ready.append(task)
     results = folder.put_many([(task.row.name, task.row.content, task.expect) for task in ready])
@@ -222,6 +239,8 @@ def _put(folder: Folder, tasks: list[Task], found: Findings, outcome: Outcome) -
         name = task.row.name
         if isinstance(result, NotProjected):
             outcome.fail(found, name, result.reason)
+            if task.base is None:
+                outcome.absent.add(name)
             continue
         outcome.shown.append(task.row)
         found.projected.append(name)

@@ -123,9 +123,13 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What an export wrote, or with a dry run would write. `kept`: (path, reason) of files that were left alone."""
+    """What an export wrote, or with a dry run would write.
+
+    `kept`: (path, reason) of files that were left alone; `failed`: of those that could not be written.
+    """
 
     target: str
     written: tuple[str, ...]
     unchanged: tuple[str, ...]
     kept: tuple[tuple[str, str], ...]
+    failed: tuple[tuple[str, str], ...]

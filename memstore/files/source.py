@@ -29,7 +29,8 @@ class Source:
         with folder:
             self.path = folder.path
             found = folder.scan()
-            if not found.complete:
+            closed = [name for name, reason in found.strange.items() if not name.endswith(".md")]
+            if not found.complete and not closed:
                 raise ImportRefused(f"{directory} cannot be read whole", hint="mend its permissions")
             self._skip(found)
             left = {name for name, _ in self.skipped}

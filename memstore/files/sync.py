@@ -7,8 +7,9 @@ a file is read or written. A folder in which nothing happened costs one scan and
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import memstore.core.decisions as d
@@ -19,7 +20,7 @@ from memstore.files.claim import make_claim, read_claim
 from memstore.files.committing import Committer
 from memstore.files.folder import Folder
 from memstore.files.intake import Intake, gate, left_alone, plan_intake, says_what_was_shown, take_stock
-from memstore.files.project import Surprise, carry_out, plan_work
+from memstore.files.project import Surprise, Work, carry_out, plan_index, plan_work
 from memstore.files.report import Findings, Noted, SyncReport, Unshown
 from memstore.files.scan import Scan
 from memstore.files.walk import is_racy
@@ -257,7 +258,7 @@ class Sync:
                 upto = shown.last_operation(connection)
                 work = plan_work(connection, row.pk, since, forced, removals, plan.blocked)
             found.omitted = found.omitted if work.omitted is None else work.omitted
-            outcome = carry_out(folder, work, found)
+            outcome = carry_out(folder, work, found, partial(self._index_without, row, forced, work))
             complete = not (outcome.failed or outcome.surprises or work.held or found.pending)
             if outcome.shown or (complete and row.shows < upto):
                 # Should a power cut undo this, the files still say what the store says, and are accepted.
@@ -268,6 +269,12 @@ class Sync:
             if outcome.failed or not outcome.surprises:
                 break
             since, forced, removals = upto, {}, {}
+
+    def _index_without(
+        self, row: FolderRow, forced: Mapping[str, bytes | None], work: Work, absent: Collection[str]
+    ) -> None:
+        with self._store.view() as connection:
+            plan_index(connection, row.pk, forced, work, absent)
 
     def _take_in(self, folder: Folder, row: FolderRow, surprise: Surprise, plan: Plan, found: Findings) -> None:
         refusal = self._committer.look(folder, row, surprise, found)

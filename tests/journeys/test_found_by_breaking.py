@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memstore import Memstore, Wanted
+from memstore import Memstore, Mendable, Wanted
 from memstore.core.changes import ChangeSet, Revise
 from memstore.core.frontmatter import set_field
 from memstore.core.model import Applied
@@ -157,3 +157,90 @@ def test_show_returns_what_lies_in_the_file_now(here: Here) -> None:
         file.seek(-4, os.SEEK_END)
         file.write(b"new\n")
     assert here.memories.show("note")[1].state.content.endswith(b"new\n")
+
+
+def test_the_index_names_no_file_that_could_not_be_put(here: Here) -> None:
+    here.memories.write("first", Wanted(body="x"))
+    (here.folder / "blocked.md").mkdir()
+    saved = here.memories.write("blocked", Wanted(body="y"))
+    assert [unshown.path for unshown in saved.files.pending] == ["blocked.md"]
+    assert "blocked.md" not in here.get("MEMORY.md")
+    (here.folder / "blocked.md").rmdir()
+    here.tick()
+    here.memories.sync()
+    assert "(blocked.md)" in here.get("MEMORY.md")
+    assert (here.folder / "blocked.md").is_file()
+
+
+def test_equal_texts_survive_export_and_import(here: Here, tmp_path: Path) -> None:
+    here.put("a.md", "same\n")
+    here.put("b.md", "same\n")
+    here.memories.sync()
+    here.memories.export_directory(os.fspath(tmp_path / "out"))
+    other = tmp_path / "other"
+    other.mkdir()
+    with Memstore.open(os.fspath(other)) as memories:
+        memories.import_directory(os.fspath(tmp_path / "out"))
+        memories.export_directory(os.fspath(tmp_path / "again"))
+    first = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    assert {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()} == first
+
+
+def test_an_import_names_every_file_that_it_leaves(here: Here, tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "torn.md").write_bytes(b"half" + bytes(40))
+    report = here.memories.import_directory(os.fspath(tmp_path / "source"))
+    assert [path for path, _ in report.skipped] == ["torn.md"]
+
+
+@pytest.mark.parametrize("target", ["", ".git/hooks", "memstore home"])
+def test_an_export_goes_nowhere_that_is_kept_for_other_things(
+    here: Here, repository: Path, home: Path, target: str
+) -> None:
+    directory = {"": "", "memstore home": os.fspath(home / "memstore" / "stores")}.get(
+        target, os.fspath(repository / target)
+    )
+    here.memories.write("note", Wanted(body="x"))
+    with pytest.raises(Mendable):
+        here.memories.export_directory(directory)
+    assert not (repository / ".git" / "hooks" / "note.md").exists()
+
+
+def test_a_takeover_changes_no_byte_of_an_index_that_counts_its_omissions(here: Here) -> None:
+    here.put("a.md", "x\n")
+    text = "- [a](a.md)\n- … 3 more memories: find them with `memstore search`\n"
+    here.put("MEMORY.md", text)
+    here.memories.sync()
+    assert here.get("MEMORY.md") == text
+
+
+def test_undoing_a_change_of_line_ends_brings_the_bytes_back(here: Here) -> None:
+    here.put("MEMORY.md", "# h\n- a\n")
+    here.memories.sync()
+    here.tick()
+    here.put("MEMORY.md", "# h\r\n- a\r\n")
+    report = here.memories.sync()
+    here.tick()
+    here.memories.undo(str(report.seq))
+    assert (here.folder / "MEMORY.md").read_bytes() == b"# h\n- a\n"
+
+
+def test_a_second_folder_follows_a_memory_that_took_anothers_path(
+    here: Here, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    here.memories.write("a", Wanted(body="text of a"))
+    here.memories.write("b", Wanted(body="text of b"))
+    environment = {**here.world.environment, "CLAUDE_CONFIG_DIR": os.fspath(tmp_path / "second")}
+    with Memstore.open(world=replace(here.world, environment=environment)) as second:
+        second.sync()
+        here.tick()
+        here.memories.delete("a")
+        here.memories.rename("b", "a")
+        here.tick()
+        second.sync()
+        here.tick()
+        second.sync()
+        assert second.conflicts() == []
+        folder = Path(second.place.placement.directory)
+        assert "text of b" in (folder / "a.md").read_text()
+        assert not (folder / "b.md").exists()
