@@ -340,8 +340,10 @@ def test_an_index_that_is_not_utf_8_is_left_alone_and_said(desk: Desk):
     for _ in range(2):
         report = desk.sync()
         assert any("line 2 is not UTF-8" in notice for notice in report.notices)
+    before = desk.stamps()["MEMORY.md"]
     saved = desk.write("b", "text\n")
     assert [unshown.path for unshown in saved.files.pending] == ["MEMORY.md"]
+    assert desk.stamps()["MEMORY.md"] == before
     assert (desk.folder / "MEMORY.md").read_bytes() == b"# Mine\n- caf\xe9\n"
     assert desk.read("b.md") == desk.text("b")
 

@@ -229,6 +229,17 @@ def test_rule_36_a_file_that_says_the_same_is_not_written(desk: Desk):
     assert desk.sync().quiet
 
 
+def test_what_found_no_room_is_told_also_after_a_stamp_came_out(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    for number in range(170):
+        Silent(desk).create(f"m{number:03}.md", "text\n")
+    desk.sync()
+    stamped = desk.read("m000.md").replace("type: project\n", "type: project\nmodified: 2026-03-01\n")
+    between(desk, monkeypatch, lambda: desk.put("m000.md", stamped))
+    saved = desk.write("m000", "changed\n")
+    assert desk.read("m000.md") == desk.text("m000")
+    assert saved.files.omitted
+
+
 # Failures
 
 
@@ -352,9 +363,21 @@ def test_an_edit_meant_for_a_retired_memory_whose_path_is_taken(desk: Desk, sile
     assert desk.sync().quiet
 
 
-def test_a_tool_that_spells_a_name_anew_leaves_one_file(desk: Desk):
+def _noting(step: str, steps: list[str], work: Callable[..., object]) -> Callable[..., object]:
+    def call(*given: object, **how: object) -> object:
+        steps.append(step)
+        return work(*given, **how)
+
+    return call
+
+
+def test_a_tool_that_spells_a_name_anew_leaves_one_file(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     settled(desk)
+    steps: list[str] = []
+    for step in ("take", "put_many"):
+        monkeypatch.setattr(Folder, step, _noting(step, steps, getattr(Folder, step)))
     desk.memories.rename("a", "A")
+    assert steps[0] == "take"  # where both names are one file, it must not go after it was put
     assert sorted(name for name in desk.files() if name.lower() == "a.md") == ["A.md"]
     assert desk.sync().quiet
     assert desk.living() == ["A.md"]

@@ -335,6 +335,21 @@ def test_l4_a_second_sync_writes_nothing(desk: Desk, monkeypatch: pytest.MonkeyP
     assert (desk.stamps(), desk.versions(), (desk.folder).stat().st_mtime_ns) == before
 
 
+def test_l4_a_second_sync_right_after_the_first_reads_young_files_again_and_writes_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    filled(desk)
+    desk.ahead = 0
+    desk.edit("a.md", "more", "much more")
+    desk.sync(0)
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("the store was written")
+
+    monkeypatch.setattr(type(desk.memories.store), "show", never)
+    assert desk.sync(0).quiet
+
+
 def test_l4_the_first_sync_of_a_folder_changes_no_byte_and_no_mtime(desk: Desk):
     desk.put("a.md", topic("a").replace("\n", "\r\n"))
     desk.put("sub/b.md", "no header")

@@ -296,6 +296,24 @@ def test_rule_25_an_old_buffer_that_comes_out_of_a_projection_flags_what_it_lack
     assert quiet(desk)
 
 
+def test_rule_25_an_old_buffer_is_replaced_by_a_later_sync_when_the_first_try_failed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    from memstore.files import exchange
+
+    settled(desk)
+    opened = desk.read("a.md")
+    desk.write("a", BODY + "six\n")
+    desk.sync()
+    desk.put("a.md", opened)
+    with monkeypatch.context() as patch:
+        patch.setattr(exchange, "exchange", _refused)
+        assert [unshown.path for unshown in desk.sync().pending] == ["a.md"]
+    desk.sync()
+    assert desk.read("a.md") == desk.text("a") and "six" in desk.text("a")
+    assert quiet(desk)
+
+
 def test_rule_26_an_edit_of_a_deleted_memory_brings_it_back(desk: Desk, silent: Silent):
     settled(desk)
     silent.retire("a")
@@ -380,6 +398,25 @@ def test_rule_28_the_old_file_of_a_memory_that_a_tool_renamed_retires_nothing(de
     desk.sync()
     assert desk.living() == ["b.md"]
     assert desk.read("b.md") == desk.text("b")
+    assert quiet(desk)
+
+
+def test_rule_28_nor_does_it_where_nothing_can_be_projected(
+    desk: Desk, silent: Silent, monkeypatch: pytest.MonkeyPatch
+):
+    from memstore.files import sync
+    from memstore.files.project import Outcome
+
+    settled(desk)
+    settled(desk, "b", "other\n")
+    silent.rename("a", "c.md")
+    (desk.folder / "a.md").unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(sync, "carry_out", lambda *_: Outcome(failed=True))
+        desk.sync()
+    assert desk.living() == ["b.md", "c.md"]
+    desk.sync()
+    assert desk.read("c.md") == desk.text("c")
     assert quiet(desk)
 
 
