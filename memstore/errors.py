@@ -16,7 +16,6 @@ MemstoreError
 │   │   ├── FolderTaken          another store projects into the folder
 │   │   ├── NotTrusted           a value that came with the repository awaits a person's consent
 │   │   ├── Moved                the repository moved; its store awaits `memstore link`
-│   │   ├── FolderStopped        many files vanished or went back at once; a person decides
 │   │   └── NotProjected         one file could not be written; the store has its text
 │   └── StoreUnavailable         the database cannot be used now
 │       ├── StoreBusy            another process kept the write lock too long
@@ -154,10 +153,6 @@ class Moved(PlaceRefused):
         self.root = root
         self.old_root = old_root
         self.store = store
-
-
-class FolderStopped(PlaceRefused):
-    """Many files vanished or went back at once; nothing is done until a person decides."""
 
 
 class NotProjected(PlaceRefused):

@@ -56,9 +56,7 @@ def main(arguments: list[str]) -> int:
     if found == wanted:
         return 0
     sys.stdout.writelines(
-        difflib.unified_diff(
-            found.splitlines(True), wanted.splitlines(True), "schema/schema.sql", "the numbered steps"
-        )
+        difflib.unified_diff(found.splitlines(True), wanted.splitlines(True), "schema/schema.sql", "the numbered steps")
     )
     print("schema/schema.sql does not show what the numbered steps make; run scripts/schema", file=sys.stderr)
     return 1

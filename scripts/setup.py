@@ -38,9 +38,7 @@ def main(which: str, venv: str) -> int:
         say(str(failure))
         return 1
     except OSError as error:
-        say(
-            f"cannot set up {venv}: {error.strerror or error}; name a folder you can write with MEMSTORE_VENV"
-        )
+        say(f"cannot set up {venv}: {error.strerror or error}; name a folder you can write with MEMSTORE_VENV")
         return 1
     except KeyboardInterrupt:
         say("set-up interrupted; the next start makes it anew")
@@ -89,9 +87,7 @@ def clear(venv: str) -> None:
     if os.path.exists(os.path.join(venv, "pyvenv.cfg")):
         shutil.rmtree(venv)
     elif os.path.lexists(venv) and not (os.path.isdir(venv) and not os.listdir(venv)):
-        raise Failed(
-            f"{venv} is there and is no virtual environment; move it, or name another with MEMSTORE_VENV"
-        )
+        raise Failed(f"{venv} is there and is no virtual environment; move it, or name another with MEMSTORE_VENV")
 
 
 def make(venv: str) -> None:

@@ -158,9 +158,7 @@ def test_the_override_is_the_whole_directory_and_beats_the_setting(root: Root, b
     assert place(root, {OVERRIDE: "/over/ride/"}).directory == "/over/ride"
 
 
-@pytest.mark.parametrize(
-    "value", ["relative", "~/x", "~", "/", "/a", "", "C:\\", "\\\\server\\share", "/a\0b"]
-)
+@pytest.mark.parametrize("value", ["relative", "~/x", "~", "/", "/a", "", "C:\\", "\\\\server\\share", "/a\0b"])
 def test_an_invalid_override_counts_as_unset(root: Root, base: Path, value: str) -> None:
     assert place(root, {OVERRIDE: value}).directory == default_of(root)
     put(base / "user/.claude/settings.json", autoMemoryDirectory="/from/setting")
@@ -204,9 +202,7 @@ def test_a_valid_setting_is_normalised(root: Root, base: Path, value: str, expec
         "/\ud800x",
     ],
 )
-def test_an_invalid_setting_falls_to_the_default_not_to_a_weaker_setting(
-    root: Root, base: Path, value: str
-) -> None:
+def test_an_invalid_setting_falls_to_the_default_not_to_a_weaker_setting(root: Root, base: Path, value: str) -> None:
     put(base / "user/.claude/settings.json", autoMemoryDirectory="/weaker/one")
     found = place(root, explicit={"autoMemoryDirectory": value})
     assert found.directory == default_of(root)
@@ -248,9 +244,7 @@ def test_hostile_24_a_repository_value_that_changes_nothing_asks_nothing(root: R
     assert place(root, {OVERRIDE: "/over/ride", "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "0"}).untrusted == ()
 
 
-def test_hostile_24_an_invalid_repository_value_does_not_switch_the_users_own_off(
-    root: Root, base: Path
-) -> None:
+def test_hostile_24_an_invalid_repository_value_does_not_switch_the_users_own_off(root: Root, base: Path) -> None:
     put(base / "user/.claude/settings.json", autoMemoryDirectory="/users/own")
     put(base / "repo/.claude/settings.json", autoMemoryDirectory="relative")
     found = place(root)
@@ -286,9 +280,7 @@ def test_a_tilde_in_the_configuration_directory_is_taken_literally(root: Root) -
     assert any("literally" in decision.rule for decision in found.decisions)
 
 
-def test_settings_in_a_configuration_directory_inside_the_repository_wait_for_consent(
-    root: Root, base: Path
-) -> None:
+def test_settings_in_a_configuration_directory_inside_the_repository_wait_for_consent(root: Root, base: Path) -> None:
     put(base / "repo/~/x/settings.json", autoMemoryDirectory="/evil/x")
     env = {"CLAUDE_CONFIG_DIR": "~/x"}
     assert place(root, env).directory.startswith(root.path)
@@ -367,12 +359,8 @@ def test_h01_folders_of_earlier_per_worktree_use_are_listed_and_left_alone(base:
     for path in (root.path, *left, f"{base}/stranger"):
         (projects / sanitise(path) / "memory").mkdir(parents=True)
         (projects / sanitise(path) / "memory/note.md").write_text("kept\n")
-    found = earlier_directories(
-        root, {}, f"{base}/user", current=place(root).directory, cwd=f"{base}/repo/sub"
-    )
-    assert {earlier.directory for earlier in found} == {
-        f"{projects}/{sanitise(path)}/memory" for path in left
-    }
+    found = earlier_directories(root, {}, f"{base}/user", current=place(root).directory, cwd=f"{base}/repo/sub")
+    assert {earlier.directory for earlier in found} == {f"{projects}/{sanitise(path)}/memory" for path in left}
     assert all(earlier.files == 1 and earlier.rule for earlier in found)
 
 

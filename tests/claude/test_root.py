@@ -26,9 +26,7 @@ ISOLATED = {
 
 def git(where: Path, *arguments: str) -> str:
     command = ["git", "-c", "protocol.file.allow=always", *arguments]
-    return subprocess.run(
-        command, cwd=where, env=ISOLATED, check=True, capture_output=True, text=True
-    ).stdout.strip()
+    return subprocess.run(command, cwd=where, env=ISOLATED, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def repository(path: Path) -> Path:

@@ -103,10 +103,7 @@ def test_managed_binds_before_explicit_local_project_and_user(files: SimpleNames
     ]
     assert value_of(settings, MEMORY_DIRECTORY) == "/managed"
     files.managed.unlink()
-    assert (
-        value_of(read(files, everybody, {"autoMemoryDirectory": "/explicit"}), MEMORY_DIRECTORY)
-        == "/explicit"
-    )
+    assert value_of(read(files, everybody, {"autoMemoryDirectory": "/explicit"}), MEMORY_DIRECTORY) == "/explicit"
     assert value_of(read(files, everybody), MEMORY_DIRECTORY) == "/local"
 
 
@@ -162,9 +159,7 @@ def test_a_configuration_directory_that_came_with_the_repository_waits_too(files
 def test_in_the_home_directory_the_users_file_is_not_the_repositorys(files: SimpleNamespace) -> None:
     home = files.base / "repo"
     put(home / ".claude/settings.json", autoMemoryDirectory="~/mine")
-    settings = read_settings(
-        str(home), str(home / ".claude"), consent=nobody, managed=str(files.base / "managed")
-    )
+    settings = read_settings(str(home), str(home / ".claude"), consent=nobody, managed=str(files.base / "managed"))
     assert [(value.scope, value.trusted) for value in settings.values] == [("user", True)]
 
 
@@ -239,9 +234,7 @@ def test_a_value_of_the_wrong_type_is_ignored_and_named(
     ],
     ids=["cut", "comma", "list", "text", "null", "utf16", "deep", "huge", "digits"],
 )
-def test_a_file_that_cannot_be_read_is_a_warning_that_names_it(
-    files: SimpleNamespace, content: bytes
-) -> None:
+def test_a_file_that_cannot_be_read_is_a_warning_that_names_it(files: SimpleNamespace, content: bytes) -> None:
     files.user.write_bytes(content)
     put(files.managed, autoMemoryEnabled=False)
     settings = read(files)

@@ -56,9 +56,7 @@ def applied(rows: Sequence[Line], changes: Iterable[Change], op: int = 2) -> lis
         if isinstance(change, AddLine):
             name = f"r{op}-{len(kept)}-{change.rank}"
             assert name not in kept
-            kept[name] = Line(
-                name, change.text, change.kind, change.memory, change.rank, change.hook_by, 1, op
-            )
+            kept[name] = Line(name, change.text, change.kind, change.memory, change.rank, change.hook_by, 1, op)
         elif isinstance(change, ChangeLine):
             old = kept[change.id]
             kept[change.id] = Line(

@@ -31,9 +31,7 @@ def stamped(content: bytes, *, session: str = "s-1", modified: str = "2026-11-29
     fence = header.removeprefix(b"\xef\xbb\xbf").strip().decode().replace("\r\n", "\n")
     if not fence:
         return content
-    text = re.sub(
-        r"(?m)^(\w+): ([^\"\n].*(?: #|: ).*)$", lambda m: f"{m[1]}: {json.dumps(m[2])}", fence[3:-3]
-    )
+    text = re.sub(r"(?m)^(\w+): ([^\"\n].*(?: #|: ).*)$", lambda m: f"{m[1]}: {json.dumps(m[2])}", fence[3:-3])
     fields = yaml.load(text, Loader=yaml.BaseLoader) or {}
     name = re.sub("[^a-z0-9]+", "-", fields.pop("name", "").lower()).strip("-")
     description = fields.pop("description", None)

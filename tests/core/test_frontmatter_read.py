@@ -172,9 +172,7 @@ H08 = "name: {0}\ndescription: d-{0}\ntype: user\n"
         ("bomblank", "\ufeff \t\r\n---\r\n" + H08 + "---\t\r\n\r\n \r\n  code\r\n", "  code\r\n"),
     ],
 )
-def test_h08_a_fence_that_does_not_look_like_one_still_gives_the_fields(
-    name: str, content: str, body: str
-) -> None:
+def test_h08_a_fence_that_does_not_look_like_one_still_gives_the_fields(name: str, content: str, body: str) -> None:
     document = read(content.format(name).encode())
     description = "keep --- in mind" if name == "desc" else f"d-{name}"
     assert (document.name, document.description, document.type) == (name, description, "user")
@@ -186,9 +184,7 @@ def test_h08_a_byte_order_mark_without_a_header_is_not_in_the_text() -> None:
     assert read(b"\xef\xbb\xbfhello\n").body == "hello\n"
 
 
-@pytest.mark.parametrize(
-    "text", ["---\n\nafter a rule\n", "----\na: b\n----\n", "text\n---\na: b\n---\n", "---"]
-)
+@pytest.mark.parametrize("text", ["---\n\nafter a rule\n", "----\na: b\n----\n", "text\n---\na: b\n---\n", "---"])
 def test_a_rule_in_a_body_is_no_header(text: str) -> None:
     document = read(text.encode())
     assert (document.has_header, document.body, document.problems) == (False, text, ())
@@ -258,16 +254,13 @@ def test_no_character_but_newline_breaks_a_block_scalar(foreign: str) -> None:
 
 
 def test_escapes_in_double_quotes_are_those_of_yaml_and_json() -> None:
-    assert (
-        described(topic("x", r'"\ud83d\ude00 \U0001F600 \x41\t\N\_"')) == "\U0001f600 \U0001f600 A\t\x85\xa0"
-    )
+    assert described(topic("x", r'"\ud83d\ude00 \U0001F600 \x41\t\N\_"')) == "\U0001f600 \U0001f600 A\t\x85\xa0"
     assert described(topic("x", r'"half \ud83d"')) == r"half \ud83d"
     assert described(topic("x", r'"too far \UFFFFFFFF"')) == r"too far \UFFFFFFFF"
 
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
-    f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n"
-    for before, name in zip("abcdefg", "bcdefgh", strict=True)
+    f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n" for before, name in zip("abcdefg", "bcdefgh", strict=True)
 )
 
 
@@ -410,9 +403,7 @@ def test_the_short_way_reads_what_the_long_way_reads(header: str) -> None:
         parsed = parse(header)
         assert parsed.problems == ()
         assert parsed.comments == ()
-        assert [(entry.key, entry.value) for entry in parsed.entries if entry.style != "map"] == list(
-            fields.items()
-        )
+        assert [(entry.key, entry.value) for entry in parsed.entries if entry.style != "map"] == list(fields.items())
 
 
 @given(st.one_of(st.binary(), HEADER_TEXT.map(lambda text: f"---\n{text}\n---\nbody".encode())))

@@ -17,13 +17,11 @@ GUESSED = ["no", "007", "12:30:45", "2026-03-01", "~", "null", "1e3", "0x1F", ".
 TEXT = st.one_of(st.text(), st.text(st.sampled_from(ODD)), st.sampled_from(GUESSED))
 
 SHAPES = {
-    "client": b'---\nname: n\ndescription: "d, d"\nmetadata:\n  node_type: memory\n'
-    b"  type: user\n---\n\nbody\n",
+    "client": b'---\nname: n\ndescription: "d, d"\nmetadata:\n  node_type: memory\n  type: user\n---\n\nbody\n',
     "older": b"---\n# a comment\nname: n\ntype: user # why\ndescription: d\ntags: [a, b]\n---\nbody",
     "crlf": b"\xef\xbb\xbf---\r\nname: n\r\ndescription: 'd'\r\nmetadata:\r\n  type: user\r\n---\r\nbody\r\n",
     "folded": b"---\nname:\n  n\ndescription: >\n  d\n\n  d\n\ntype: |\n  user\nlast: x\n---\n\n\nbody\n",
-    "quoted": b'---\ndescription: "d\n  name: d" # c\nname: n\n'
-    b"metadata:\n    tags:\n    - a\n    type: x\n---\n",
+    "quoted": b'---\ndescription: "d\n  name: d" # c\nname: n\nmetadata:\n    tags:\n    - a\n    type: x\n---\n',
     "lenient": b"---\nname: a: b\ndescription: *d*\n\ttype: user\n---\nbody\xff\n",
     "indented": b"---\n  name: n\n  metadata:\n    type: x\n---\nbody\n",
     "few": b"---  \nname: n\nmetadata:\n---",
@@ -63,9 +61,7 @@ def test_h07_a_value_that_yaml_would_guess_at_is_quoted(value: str) -> None:
     assert yaml.safe_load("k: " + render(value)) == {"k": value}
 
 
-@pytest.mark.parametrize(
-    "value", ["plain", "two words, and a comma", 'it\'s "so"', "a:b", "a#b", "漢字", "éa - b"]
-)
+@pytest.mark.parametrize("value", ["plain", "two words, and a comma", 'it\'s "so"', "a:b", "a#b", "漢字", "éa - b"])
 def test_harmless_text_stays_plain(value: str) -> None:
     assert render(value) == value
     assert yaml.safe_load("k: " + value) == {"k": value}
@@ -82,9 +78,7 @@ def test_a_rendered_value_reads_back_unchanged_everywhere(value: str) -> None:
 
 @given(TEXT, TEXT, st.one_of(st.none(), TEXT), TEXT)
 @settings(max_examples=200)
-def test_what_is_composed_reads_back_as_the_same_strings(
-    name: str, about: str, kind: str | None, body: str
-) -> None:
+def test_what_is_composed_reads_back_as_the_same_strings(name: str, about: str, kind: str | None, body: str) -> None:
     content = compose(name, about, kind, body)
     document = read(content)
     assert (document.name, document.description, document.type) == (name, about, kind)
@@ -141,9 +135,7 @@ def test_half_a_surrogate_pair_is_refused() -> None:
         ("nothing", "description", b"", b"---\ndescription: new\n---\n\n"),
     ],
 )
-def test_setting_a_field_changes_its_span_and_no_other_byte(
-    shape: str, field: str, old: bytes, new: bytes
-) -> None:
+def test_setting_a_field_changes_its_span_and_no_other_byte(shape: str, field: str, old: bytes, new: bytes) -> None:
     content = SHAPES[shape]
     assert content.count(old) == 1 or not old
     assert set_field(content, field, "new") == content.replace(old, new, 1)

@@ -85,9 +85,7 @@ def test_the_same_edit_absorbed_twice_is_absorbed_once(start: str, text: str) ->
 
 
 @given(EDITS, EDITS, EDITS)
-def test_no_line_comes_from_thin_air_and_none_is_lost_that_nobody_took_out(
-    start: str, ours: str, theirs: str
-) -> None:
+def test_no_line_comes_from_thin_air_and_none_is_lost_that_nobody_took_out(start: str, ours: str, theirs: str) -> None:
     before = rows_of(start)
     rows = applied(before, merge(base(before), before, ours, resolve).changes)
     edit = merge(base(before), rows, theirs, resolve)
@@ -174,14 +172,10 @@ def test_a_line_of_ours_is_one_line_with_one_link_whatever_it_says(
 @given(WORDS, WORDS, PATHS)
 def test_another_markdown_reader_finds_the_same_one_link(title: str, description: str, stem: str) -> None:
     (inline,) = [
-        token
-        for token in MarkdownIt().parse(pointer_line(title, stem + ".md", description))
-        if token.children
+        token for token in MarkdownIt().parse(pointer_line(title, stem + ".md", description)) if token.children
     ]
     tokens = inline.children or []
-    assert [unquote(str(t.attrs["href"])) for t in tokens if t.type == "link_open"] == [
-        unquote(quote(stem)) + ".md"
-    ]
+    assert [unquote(str(t.attrs["href"])) for t in tokens if t.type == "link_open"] == [unquote(quote(stem)) + ".md"]
     assert not [token for token in tokens if token.type in ("image", "html_inline", "softbreak", "hardbreak")]
 
 

@@ -48,10 +48,7 @@ def test_index_rule_01_the_view_of_session_start_is_a_base_of_its_own() -> None:
 def test_index_rule_02_what_the_base_did_not_have_is_not_removed() -> None:
     start = rows_of("- [A](a.md) — x\n")
     later = applied(start, take_in_after(start, "- [B](b.md) — later"))
-    assert (
-        text_of(edited(later, start, "- [A](a.md) — x\nmine\n"))
-        == "- [A](a.md) — x\nmine\n- [B](b.md) — later\n"
-    )
+    assert text_of(edited(later, start, "- [A](a.md) — x\nmine\n")) == "- [A](a.md) — x\nmine\n- [B](b.md) — later\n"
 
 
 def take_in_after(rows: list[Line], text: str) -> list[AddLine]:
@@ -175,9 +172,7 @@ def test_index_rule_10_a_field_changed_by_both_sides_conflicts() -> None:
     start = rows_of("- [A](a.md) — about a\n")
     now = edited(start, start, "- [A](a.md) — first\n")
     edit = merge(base(start), now, "- [T](a.md) — second\n", resolve)
-    assert edit.conflicts == (
-        LineConflict(start[0].id, "hook", "about a", "first", "second", "- [T](a.md) — second"),
-    )
+    assert edit.conflicts == (LineConflict(start[0].id, "hook", "about a", "first", "second", "- [T](a.md) — second"),)
     assert text_of(applied(now, edit.changes)) == "- [T](a.md) — first\n"
 
 
@@ -373,8 +368,7 @@ def test_h12_odd_links_count_as_present_and_lookalikes_do_not() -> None:
     live = {"orphan.md": "o", "spaced name.md": "s", "paren(1).md": "p", "file.md": "f"}
     rows = rows_of(text, live.get)
     entries = {
-        memory: entry(path.removesuffix(".md"), id=memory, path=path, listing="due")
-        for path, memory in live.items()
+        memory: entry(path.removesuffix(".md"), id=memory, path=path, listing="due") for path, memory in live.items()
     }
     assert [line.memory for line in due_lines(rows, entries)] == ["f", "o"]
 

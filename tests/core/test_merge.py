@@ -120,9 +120,7 @@ def test_an_insertion_beside_a_changed_line_is_a_conflict() -> None:
 
 def test_an_insertion_beside_a_deleted_line_stays_and_inside_a_deleted_region_is_a_conflict() -> None:
     deleted = edits(BASE, ("two\nthree\n", ""))
-    assert (
-        merge_bodies(BASE, edits(BASE, ("three\n", "three\nnew\n")), deleted).text == "one\nnew\nfour\nfive\n"
-    )
+    assert merge_bodies(BASE, edits(BASE, ("three\n", "three\nnew\n")), deleted).text == "one\nnew\nfour\nfive\n"
     assert merge_bodies(BASE, deleted, edits(BASE, ("two\n", "new\ntwo\n"))).text == "one\nnew\nfour\nfive\n"
     assert merge_bodies(BASE, edits(BASE, ("two\n", "two\nnew\n")), deleted).conflict
 
@@ -284,9 +282,7 @@ def test_stamps_of_theirs_do_not_hide_a_change_of_their_fields() -> None:
 def test_two_sessions_stamps_are_no_conflict_and_both_real_changes_are_kept() -> None:
     ours = with_(STAMPED, (b"T10", b"T11"), (b"how it", b"why it"))
     theirs = with_(STAMPED, (b"T10", b"T12"), (b"type: project", b"type: reference"), (b"three", b"four"))
-    assert merged(STAMPED, ours, theirs) == with_(
-        ours, (b"type: project", b"type: reference"), (b"three", b"four")
-    )
+    assert merged(STAMPED, ours, theirs) == with_(ours, (b"type: project", b"type: reference"), (b"three", b"four"))
 
 
 def test_a_new_key_of_theirs_survives_beside_a_new_description_of_ours() -> None:
@@ -387,9 +383,7 @@ files = st.builds(lambda head, body: (f"---\n{head}---\n\n" if head else "") + b
 @laws
 @given(files, files, files)
 @example(b"\n", b"a", b"")
-def test_law_files_merge_without_losing_a_field_that_one_side_changed(
-    base: bytes, ours: bytes, theirs: bytes
-) -> None:
+def test_law_files_merge_without_losing_a_field_that_one_side_changed(base: bytes, ours: bytes, theirs: bytes) -> None:
     result, mirrored = merge_texts(base, ours, theirs), merge_texts(base, theirs, ours)
     assert result.conflict == mirrored.conflict
     assert bool(result.fields) == result.conflict

@@ -36,9 +36,7 @@ def safe(name: str) -> bool:
     return (
         name.endswith(".md")
         and 3 < len(name.encode()) <= 255
-        and not any(
-            unicodedata.category(character) in ("Cc", "Zl", "Zp") or character in BIDI for character in name
-        )
+        and not any(unicodedata.category(character) in ("Cc", "Zl", "Zp") or character in BIDI for character in name)
         and not any(character in '/\\<>:"|?*[]()#%' for character in name)
         and not name.startswith((".", "-", " "))
         and not name[:-3].endswith((".", " "))

@@ -118,9 +118,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("content", "reason"), BROKEN)
-def test_rule_02_a_broken_file_is_looked_at_again_and_set_aside_once_it_settled(
-    content: bytes, reason: str
-) -> None:
+def test_rule_02_a_broken_file_is_looked_at_again_and_set_aside_once_it_settled(content: bytes, reason: str) -> None:
     fresh = reconcile_name(file(content, settled=False), Shown(B, 1), live(B), now=NOW)
     assert fresh == LookAgain(rule=2)
     assert decide(content, Shown(B, 1), live(B)) == SetAside(content, reason, project=True, rule=2)
@@ -287,9 +285,7 @@ def test_rule_25_holds_where_the_head_has_moved_on() -> None:
 
 def test_rule_25_a_save_of_what_was_shown_is_no_old_buffer() -> None:
     saved = edit(PROJECTED, b"two", b"TWO")
-    assert decide(saved, old_buffer(), live(PROJECTED, 2)) == Revise(
-        saved, rewrite=False, flagged=(), rule=22
-    )
+    assert decide(saved, old_buffer(), live(PROJECTED, 2)) == Revise(saved, rewrite=False, flagged=(), rule=22)
     restored = edit(PROJECTED, b"three\n", b"three\nonce deleted\n")
     shown = Shown(PROJECTED, 2, earlier=lambda: [restored])
     assert decide(restored, shown, live(PROJECTED, 2)) == Revise(restored, False, (), rule=22)

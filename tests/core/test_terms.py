@@ -87,9 +87,7 @@ def test_queries_hold_no_syntax_and_no_word_twice(text: str) -> None:
     query = parse_query(text)
     spelled = [word.text for word in query.words]
     assert len(spelled) == len(set(spelled))
-    assert not any(
-        '"' in terms or "\x00" in terms for word in query.words for terms in (*word.exact, *word.parts)
-    )
+    assert not any('"' in terms or "\x00" in terms for word in query.words for terms in (*word.exact, *word.parts))
     assert set(query.content) <= set(query.words)
 
 
@@ -125,9 +123,7 @@ def test_a_long_text_is_worked_in_bounded_time_and_memory() -> None:
     assert peak < 8 * len(terms)
 
 
-@pytest.mark.parametrize(
-    "text", ["a" * 1_000_000, "aB+/" * 200_000, "a_" * 300_000, "." * 1_000_000, "é'" * 200_000]
-)
+@pytest.mark.parametrize("text", ["a" * 1_000_000, "aB+/" * 200_000, "a_" * 300_000, "." * 1_000_000, "é'" * 200_000])
 def test_text_without_spaces_takes_linear_time(text: str) -> None:
     started = time.perf_counter()
     document_terms(text)

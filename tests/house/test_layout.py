@@ -52,9 +52,9 @@ def test_locks_name_no_host_and_no_machine():
     for name in ("run.txt", "dev.txt"):
         text = (ROOT / "scripts" / "locks" / name).read_text(encoding="utf-8")
         for line in text.split("\n"):
-            assert re.fullmatch(
-                r"|[A-Za-z0-9._-]+==\S+( ; [^\\/:]+)? \\| +--hash=sha256:[0-9a-f]{64}( \\)?", line
-            ), line
+            assert re.fullmatch(r"|[A-Za-z0-9._-]+==\S+( ; [^\\/:]+)? \\| +--hash=sha256:[0-9a-f]{64}( \\)?", line), (
+                line
+            )
 
 
 def test_scripts_are_executable_as_committed():

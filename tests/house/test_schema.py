@@ -71,9 +71,7 @@ def test_the_committed_schema_can_be_run_as_it_is():
     child("-c", LOAD, ROOT / "schema" / "schema.sql")
 
 
-def test_another_sqlite_opens_and_writes_a_store_and_is_held_to_append_only_history(
-    empty_store: Path, tmp_path: Path
-):
+def test_another_sqlite_opens_and_writes_a_store_and_is_held_to_append_only_history(empty_store: Path, tmp_path: Path):
     copy = tmp_path / "copy.db"
     shutil.copy(empty_store, copy)
     child("-c", ANOTHER_TOOL, copy)

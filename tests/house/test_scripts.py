@@ -21,8 +21,7 @@ def checkout(tmp_path: Path) -> Path:
     (root / "memstore").mkdir()
     (root / "memstore" / "__init__.py").touch()
     (root / "memstore" / "__main__.py").write_text(
-        "import memstore, os, sys\n"
-        "print(os.path.dirname(memstore.__file__), os.getcwd(), sys.argv[1:], sep='\\n')\n",
+        "import memstore, os, sys\nprint(os.path.dirname(memstore.__file__), os.getcwd(), sys.argv[1:], sep='\\n')\n",
         encoding="utf-8",
     )
     return root
@@ -42,9 +41,7 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.Compl
     return subprocess.run(command, cwd=cwd, env=base | environment, capture_output=True, text=True)
 
 
-def test_memstore_runs_from_any_directory_through_links_and_imports_nothing_from_there(
-    checkout: Path, tmp_path: Path
-):
+def test_memstore_runs_from_any_directory_through_links_and_imports_nothing_from_there(checkout: Path, tmp_path: Path):
     set_up(checkout)
     elsewhere = tmp_path / "hostile"
     (elsewhere / "memstore").mkdir(parents=True)
