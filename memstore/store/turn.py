@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import time
 
 PATIENCE = 2.5
 """Seconds in the queue, then SQLite's own wait for its lock begins."""
@@ -22,28 +21,30 @@ class Turn:
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._door = self._room = -1
+        self._waiter: _Waiter | None = None
         self._open()
 
     def take(self) -> None:
         """Waits for this writer's turn, for `PATIENCE` seconds at most."""
         if self._room < 0:
             return
-        end = time.monotonic() + PATIENCE
         try:
-            if not lock_within(self._door, PATIENCE):
-                self._door = -1
-                self._reopen()
-                return
-            try:
-                patient = lock_within(self._room, end - time.monotonic())
-            finally:
+            if _locked(self._door) and _locked(self._room):
                 fcntl.flock(self._door, fcntl.LOCK_UN)
-        except OSError:
+            else:
+                self._wait()
+        except (OSError, RuntimeError):  # no locks, or no thread
             self.close()
-            return
-        if not patient:
-            self._room = -1
-            self._reopen()
+
+    def _wait(self) -> None:
+        waiter = self._waiter = self._waiter or _Waiter(self._door, self._room)
+        try:
+            waiter.within(PATIENCE)
+        finally:
+            if waiter.left_behind:
+                self._door = self._room = -1
+                self._waiter = None
+                self._open()
 
     def give(self) -> None:
         """Lets the next writer in."""
@@ -52,6 +53,9 @@ class Turn:
 
     def close(self) -> None:
         """Lets go of both files."""
+        if self._waiter is not None:
+            self._waiter.dismiss()
+            self._waiter = None
         for descriptor in (self._door, self._room):
             if descriptor >= 0:
                 os.close(descriptor)
@@ -65,9 +69,79 @@ class Turn:
         except OSError:
             self.close()
 
-    def _reopen(self) -> None:
-        self.close()
-        self._open()
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+class _Waiter:
+    """The thread that stands in the queue for a process.
+
+    flock has no timeout, and asking again and again would lose the place in the queue. It stays for the next wait:
+    where many processes write, a thread for each wait costs as much as the write.
+    """
+
+    def __init__(self, door: int, room: int) -> None:
+        from threading import Lock, Thread
+
+        self._door, self._room = door, room
+        self._asked, self._done, self._deciding = Lock(), Lock(), Lock()
+        self._asked.acquire()
+        self._done.acquire()
+        self._ready = self._given_up = self._dismissed = False
+        self._error: OSError | None = None
+        Thread(target=self._stand, daemon=True).start()
+
+    @property
+    def left_behind(self) -> bool:
+        """Whether the wait was given up and still goes on: thread and descriptors are no longer the caller's."""
+        return self._given_up
+
+    def within(self, seconds: float) -> None:
+        """Waits for our turn, so many seconds at most."""
+        self._ready = False
+        self._asked.release()
+        told = False
+        try:
+            told = self._done.acquire(timeout=seconds)
+        finally:
+            with self._deciding:
+                self._given_up = not self._ready
+            if self._given_up:
+                fcntl.flock(self._door, fcntl.LOCK_UN)
+            elif not told:
+                self._done.acquire()
+        if self._error is not None:
+            raise self._error
+
+    def dismiss(self) -> None:
+        """Ends the thread, which must not be waiting."""
+        self._dismissed = True
+        self._asked.release()
+
+    def _stand(self) -> None:
+        while True:
+            self._asked.acquire()
+            if self._dismissed:
+                return
+            try:
+                fcntl.flock(self._door, fcntl.LOCK_EX)
+                if not self._given_up:
+                    fcntl.flock(self._room, fcntl.LOCK_EX)
+                    fcntl.flock(self._door, fcntl.LOCK_UN)
+            except OSError as error:
+                self._error = error
+            with self._deciding:
+                if self._given_up:
+                    os.close(self._door)
+                    os.close(self._room)
+                    return
+                self._ready = True
+            self._done.release()
 
 
 def lock_within(descriptor: int, seconds: float) -> bool:
