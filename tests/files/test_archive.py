@@ -261,7 +261,7 @@ texts = st.one_of(
 indexes = st.text(alphabet=st.sampled_from("# -[]()ab.md\n\r\ufeff—日"), max_size=60)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files=st.dictionaries(names, texts, max_size=5, min_size=1), index=indexes, data=st.data())
 def test_any_directory_survives_import_and_export(
     desk: Desk, tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes], index: str, data: st.DataObject

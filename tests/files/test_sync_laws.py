@@ -267,7 +267,7 @@ def _words(rows) -> set[str]:
 
 TestOffice = Office.TestCase
 TestOffice.settings = settings(
-    max_examples=60 if not os.environ.get("MEMSTORE_PROVE") else 3_000,
+    max_examples=40 if not os.environ.get("MEMSTORE_PROVE") else 3_000,
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=list(HealthCheck),
