@@ -37,11 +37,14 @@ class Corpus:
         random = Random(seed)
         common = _FUNCTION_WORDS.split()
         self.english = _zipf(common + _distinct(random, 9_000, _english_word))
+        self.telling = Vocabulary(
+            self.english.words[len(common) :],
+            [weight - self.english.weights[len(common) - 1] for weight in self.english.weights[len(common) :]],
+        )
         characters = [chr(0x4E00 + at) for at in random.sample(range(0x5000), 2_400)]
         hanzi = _zipf(characters)
         self.chinese = _zipf(_distinct(random, 12_000, lambda random: _chinese_word(random, hanzi)))
-        content = self.english.words[len(common) :]
-        self.identifiers = _zipf(_distinct(random, 4_000, lambda random: _identifier(random, content)))
+        self.identifiers = _zipf(_distinct(random, 4_000, lambda random: _identifier(random, self.telling.words)))
         self._seed = seed
 
     def memories(self, count: int, size: int = 1_500) -> Iterator[tuple[str, bytes]]:

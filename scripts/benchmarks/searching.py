@@ -35,11 +35,9 @@ def searches(quick: bool) -> list[Row]:
 
 
 def queries(corpus: Corpus, each: int) -> Queries:
-    """So many of each kind, drawn as unevenly as the corpus draws its own words."""
+    """So many of each kind, drawn as unevenly as the corpus draws its own words: most are frequent ones. A prompt has
+    function words too, as people write them."""
     random = Random(11)
-
-    def words(count: int) -> list[str]:
-        return corpus.english.some(random, count)
 
     def han(length: int) -> str:
         while True:
@@ -48,13 +46,13 @@ def queries(corpus: Corpus, each: int) -> Queries:
                 return text[:length]
 
     kinds: dict[str, Callable[[], str]] = {
-        "English word": lambda: words(1)[0],
-        "two words": lambda: " ".join(words(2)),
+        "English word": lambda: corpus.telling.some(random, 1)[0],
+        "two words": lambda: " ".join(corpus.telling.some(random, 2)),
         "one Han character": lambda: han(1),
         "two Han": lambda: han(2),
         "four Han": lambda: han(4),
         "identifier": lambda: corpus.identifiers.some(random, 1)[0],
-        "prompt of 12 words": lambda: " ".join(words(12)),
+        "prompt of 12 words": lambda: " ".join(corpus.english.some(random, 12)),
     }
     return {kind: [make() for _ in range(each)] for kind, make in kinds.items()}
 
