@@ -2,7 +2,7 @@
 
 6. Rows are taken in the chain of their originals, each call once.
 7. An original that nobody knows is an edit that nobody signed: it is absorbed first, from the nearest known text.
-   So is a text that a session had seen and nobody else knows.
+   Then what its session had seen, where nobody knows that; it takes nothing out.
 8. An Edit changed what it found: merge(original, H, result).
 9. A Write replaced what its session had seen: merge(seen, H, result).
 10. A Write by a session that had seen nothing: where it would drop a line of H, H stays current and the result is
@@ -57,14 +57,21 @@ def next_row(rows: Sequence[Row], shown: bytes | None, known: Collection[bytes])
     return min(firsts, key=lambda row: min((_distance(row.original or b"", text) for text in known), default=0))
 
 
-def unsigned(text: bytes | None, head: bytes | None, known: Collection[bytes]) -> Step | None:
-    """Rule 7: the edit behind an original, or behind what a session had seen; None where that is known. What a
-    session had seen comes first."""
+def unsigned(text: bytes | None, head: bytes | None, known: Collection[bytes], *, older: bool = False) -> Step | None:
+    """Rule 7: the edit behind a text that nobody knows, such as a row's original; None where it is known.
+
+    `older`: what is known may have been written on top of it (a text that a session had seen some time before it
+    wrote), so that a line it lacks may be younger than it is: then it takes nothing out.
+    """
     if text is None or head is None or not known or text in known:
         return None
     if any(alike(text, other) for other in known):
         return None
-    return _merged(_nearest(text, sorted(known)), head, text, rule=7)
+    base = _nearest(text, sorted(known))
+    if older:
+        left = Counter(text.split(b"\n"))
+        base = b"\n".join(line for line in base.split(b"\n") if line in left)
+    return _merged(base, head, text, rule=7)
 
 
 def made_from(content: bytes, shown: bytes, since: Collection[bytes]) -> bytes:

@@ -56,9 +56,15 @@ def test_rule_07_a_known_original_brings_nothing_to_absorb() -> None:
 def test_rule_07_what_a_session_had_seen_and_nobody_knows_is_absorbed_before_its_write() -> None:
     seen = text("one", "two", "three", "by hand")
     read = row("write", text("one", "two", "three", "other"), text("one", "two", "three", "by hand", "mine"))
-    step = unsigned(seen, BASE, {BASE})
+    step = unsigned(seen, BASE, {BASE}, older=True)
     assert step is not None
     assert take(read, step.content, seen).content == read.result
+
+
+def test_rule_07_what_a_session_had_seen_takes_nothing_out_that_may_be_younger() -> None:
+    head = text("one", "two", "three", "by hand", "younger")
+    step = unsigned(text("one", "two", "three", "by hand"), head, {BASE, head}, older=True)
+    assert step is not None and step.content == head
 
 
 def test_rule_08_an_edit_is_merged_from_what_it_found() -> None:
