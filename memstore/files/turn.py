@@ -13,18 +13,17 @@ from collections.abc import Callable
 from typing import Self
 
 from memstore import errors
+from memstore.core.ids import digest
 
-_STEP = 0.01
+_STEP = 0.002
 
 
 class FolderTurn:
     """A context manager, made by `Folder.turn`. The lock goes with its process, however that ends."""
 
     def __init__(self, folder: str, directory: str, wait: float, pause: Callable[[float], None]) -> None:
-        from hashlib import sha256
-
         self._folder = folder
-        self._path = os.path.join(directory, f"turn-{sha256(os.fsencode(folder)).hexdigest()[:16]}")
+        self._path = os.path.join(directory, f"turn-{digest(os.fsencode(folder), length=16)}")
         self._wait = wait
         self._pause = pause
         self._handle = -1

@@ -261,11 +261,12 @@ def test_rule_3_renames_do_not_count(desk: Desk):
 def test_rule_4_a_folder_whose_turn_another_process_has_is_left_for_later(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     import fcntl
     import time
-    from hashlib import sha256
+
+    from memstore.core.ids import digest
 
     filled(desk, 1)
     directory = desk.memories.store.directory
-    name = f"turn-{sha256(os.fsencode(os.path.realpath(desk.folder))).hexdigest()[:16]}"
+    name = f"turn-{digest(os.fsencode(os.path.realpath(desk.folder)), length=16)}"
     holder = os.open(os.path.join(directory, name), os.O_RDWR | os.O_CREAT, 0o600)
     now = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now + desk.ahead)
