@@ -105,7 +105,7 @@ class Link:
             self._check_files()
         finally:
             self._turn.give()
-            if not durable:
+            if not durable and not self._closed and not connection.in_transaction:
                 connection.execute("PRAGMA synchronous = FULL")
 
     @contextmanager
