@@ -33,7 +33,8 @@ def crowd(count: int, work: Callable[..., Any], *arguments: Any) -> list[Any]:
     told = [here.recv() if here.poll(SECONDS) else (False, "no answer") for here, _ in pairs]
     for process in processes:
         process.join(SECONDS)
-    failures = [what for good, what in told if not good]
+    # Whoever fails breaks the barrier for all others: the cause stands first.
+    failures = sorted((what for good, what in told if not good), key=lambda what: "BrokenBarrierError" in what)
     assert not failures, f"{len(failures)} of {count} failed:\n" + "\n".join(failures[:3])
     return [what for _, what in told]
 
