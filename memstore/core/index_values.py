@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal["free", "pointer", "auto"]
 HookBy = Literal["hand", "derived"]
@@ -19,9 +19,11 @@ _WIDTH = 8
 _STEP = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One row. `text` is the line as written, without "\\n"; a "\\r" or byte order mark stays part of it."""
+class Line(NamedTuple):
+    """One row. `text` is the line as written, without "\\n"; a "\\r" or byte order mark stays part of it.
+
+    (A tuple, as `Entry` is: made for each line and each memory whenever the index is projected.)
+    """
 
     id: str
     text: str
@@ -33,8 +35,7 @@ class Line:
     op: int
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What rendering must know of a live memory. `changed` grows with commit order."""
 
     id: str

@@ -165,12 +165,12 @@ def translated(changes: Iterable[IndexChange], rows: list[Line], new_id: Callabl
             case AddLine(text=text, kind=kind, memory=memory, rank=rank, hook_by=hook_by):
                 steps.append(AddIndexLine(new_id(), kind, text, memory, rank, hook_by))
             case ChangeLine(id=id, text=text, kind=kind, memory=memory, hook_by=hook_by):
-                known[id] = replace(known[id], text=text, kind=kind, memory=memory, hook_by=hook_by)
+                known[id] = known[id]._replace(text=text, kind=kind, memory=memory, hook_by=hook_by)
                 set_to[id] = _state(known[id])
             case RetireLine(id=id):
                 set_to[id] = _state(known[id], live=False)
             case MoveLine(id=id, rank=rank):
-                known[id] = replace(known[id], rank=rank)
+                known[id] = known[id]._replace(rank=rank)
                 set_to[id] = _state(known[id])
             case Unlist(memory=memory):
                 steps.append(SetListing(memory, "unlisted"))
