@@ -114,6 +114,7 @@ CREATE TABLE line (
 ) STRICT;
 
 CREATE INDEX line_order ON line (scope, layer, rank) WHERE live = 1;
+CREATE INDEX line_free ON line (scope, layer) WHERE kind = 'free' AND live = 1;
 CREATE INDEX line_operation ON line (operation);
 CREATE INDEX line_memory ON line (memory) WHERE memory IS NOT NULL;
 

@@ -175,6 +175,8 @@ CREATE TABLE version (
 
 CREATE INDEX conflict_open ON conflict (pk) WHERE resolved IS NULL;
 
+CREATE INDEX line_free ON line (scope, layer) WHERE kind = 'free' AND live = 1;
+
 CREATE INDEX line_memory ON line (memory) WHERE memory IS NOT NULL;
 
 CREATE INDEX line_operation ON line (operation);

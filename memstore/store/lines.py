@@ -139,7 +139,7 @@ def _keep(connection: apsw.Connection, seq: int, values: Row) -> None:
 def _next_rank(connection: apsw.Connection, shelf: Shelf) -> str:
     row = one(
         connection,
-        "SELECT max(rank) FROM line WHERE scope = ? AND layer = ? AND live = 1 AND rank <> ?",
+        "SELECT rank FROM line WHERE scope = ? AND layer = ? AND live = 1 AND rank <> ? ORDER BY rank DESC LIMIT 1",
         (shelf.scope, shelf.layer, END),
     )
     return ranks_after(None if row is None else row[0], 1)[0]

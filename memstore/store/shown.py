@@ -255,7 +255,8 @@ def index_moved_since(connection: apsw.Connection, seq: int) -> bool:
     row = one(
         connection,
         "SELECT EXISTS (SELECT 1 FROM line WHERE operation > ?1) OR (EXISTS (SELECT 1 FROM memory WHERE operation > ?1)"
-        " AND (SELECT count(*) > ?2 OR total(length(text) + 1) > ?3 FROM line WHERE live = 1))",
+        " AND (SELECT count(*) > ?2 OR total(length(text) + 1) > ?3"
+        " FROM (SELECT text FROM line WHERE live = 1 LIMIT ?2 + 1)))",
         (seq, _SURE_LINES, _SURE_CHARACTERS),
     )
     return bool(row and row[0])
