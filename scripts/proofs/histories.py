@@ -12,21 +12,19 @@ README states as limits is counted by itself:
 from __future__ import annotations
 
 import itertools
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 
 from scripts.proofs import memory_actors as actors
 from scripts.proofs import memory_state as m
+from scripts.proofs.explored import CAUGHT, ENDS, SETS, STATES, Explored, explore_all
+from scripts.proofs.memory_sync import settle
 from scripts.proofs.outcome import Outcome, Size
 from scripts.proofs.search import search
 
 NAME = "histories"
-SETS, STATES, ENDS, CAUGHT = "sets of actors", "states", "ends", "planted faults caught"
-FLOOR = {SETS: 1, STATES: 1, ENDS: 1, CAUGHT: 5}
-FULL = {SETS: 1, STATES: 1, ENDS: 1, CAUGHT: 5}
+FLOOR = {SETS: 910, STATES: 85_000, ENDS: 7_400, CAUGHT: 5}
+FULL = {SETS: 4_584, STATES: 1_375_000, ENDS: 110_000, CAUGHT: 5}
 
 STEPS = 10
 """How many steps sets of more than three actors may have in all."""
@@ -38,7 +36,7 @@ FAULTS = {
     "shown as the only base": "TAS",
     "rename instead of exchange": "TPS",
     "scan before the inbox": "APS",
-    "no turn": "TPQSR",
+    "no turn": "TCPSR",
     "key by name alone": "TYZ",
 }
 """A fault, and the actors who meet it."""
@@ -51,37 +49,10 @@ LIMITS = {
 ODD = {"back": "ends where a deletion came back", "twice": "ends where a line stands twice"}
 
 
-@dataclass(frozen=True, slots=True)
-class Explored:
-    """What became of one set of actors. `losses`: what, and a shortest history that leads to it."""
-
-    states: int
-    ends: int
-    histories: int
-    counted: Counter[str]
-    losses: dict[str, str]
-
-
 def run(size: Size, seed: int) -> Outcome:
     """All sets of up to three actors, or of up to five with few steps. Nothing is left to chance."""
-    chosen = sorted(_sets(3) if size == "floor" else [*_sets(5), *LARGE], key=len, reverse=True)
-    counts = Counter({SETS: len(chosen)})
-    failures: list[str] = []
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        for name, found in zip(chosen, pool.map(explore, chosen, chunksize=4), strict=True):
-            counts += Counter({STATES: found.states, ENDS: found.ends, "histories": found.histories}) + found.counted
-            failures += [f"{name}: {what}: {way}" for what, way in found.losses.items()]
-        notes = []
-        for fault, found in zip(FAULTS, pool.map(explore, FAULTS.values(), FAULTS), strict=True):
-            if found.losses:
-                counts[CAUGHT] += 1
-                notes.append(f"{fault}: {_soonest(found.losses)}")
-    return Outcome(dict(counts), failures, notes)
-
-
-def _soonest(losses: dict[str, str]) -> str:
-    what, way = min(losses.items(), key=lambda loss: loss[1].count(">"))
-    return f"{what} after {way.count('>') + 1} steps: {way}"
+    chosen = _sets(3) if size == "floor" else itertools.chain(_sets(5), LARGE)
+    return explore_all(explore, chosen, FAULTS, (*LIMITS.values(), *ODD.values()))
 
 
 def _sets(most: int) -> Iterator[str]:
@@ -104,7 +75,7 @@ def explore(chosen: str, fault: str = "") -> Explored:
     losses: dict[str, str] = {}
     for at in found.ends:
         memory = found.states[at]
-        end, rests = m.settle(memory, fault)
+        end, rests = settle(memory, fault)
         for odd in _oddities(end):
             counted[odd] += 1
         lost = [*_lost(end, counted), *_stuck(memory, rests)]

@@ -17,6 +17,8 @@ from functools import lru_cache
 
 from memstore.core.inbox import Row
 from scripts.proofs import memory_state as m
+from scripts.proofs import memory_sync as sync
+from scripts.proofs.memory_inbox import take_one
 from scripts.proofs.memory_state import Intent, Memory, Post
 
 ACTORS = "TUACWNEGPQIBYSRZKX"
@@ -81,8 +83,8 @@ def moves(memory: Memory, fault: str) -> Moves:
             yield from _open_and_save(memory, letter, at)
         elif letter == "K":
             for place in sorted({post.place for post in memory.posts}):
-                if not m.waits(memory, place):
-                    yield "K:row", m.take_one(memory, place, fault)
+                if not sync.waits(memory, place):
+                    yield "K:row", take_one(memory, place, fault)
         elif letter == "X":
             yield from _crash(memory)
         elif letter in "TU":
@@ -212,23 +214,23 @@ def _sync(memory: Memory, letter: str, at: object, fault: str) -> Moves:
     if at == 0:
         turn = any(other != letter and now not in (0, DONE) for other, now in memory.at if other in SYNCS
                    and _place(other) == place)  # fmt: skip
-        if (turn and fault != "no turn") or (m.waits(memory, place) and fault != "scan before the inbox"):
+        if (turn and fault != "no turn") or (sync.waits(memory, place) and fault != "scan before the inbox"):
             return
         if any(kept.written and not kept.owner for kept in memory.places[place].kept):
             return
-        memory = m.absorb(memory, place, fault)
-        put = m.put_of(memory, place)
+        memory = sync.absorb(memory, place, fault)
+        put = sync.put_of(memory, place)
         plan = DONE if put is None else (put, memory.places[place].file)
         yield f"{letter}:absorb", _now_at(memory, letter, plan)
     elif isinstance(at, tuple):
         put, expected = at
-        memory = m.exchange(memory, place, letter, put, expected, fault)
+        memory = sync.exchange(memory, place, letter, put, expected, fault)
         news = any(kept.owner == letter for kept in memory.places[place].kept)
         yield f"{letter}:exchange", _now_at(memory, letter, "look" if news else DONE)
-    elif not m.waits(memory, place) and not any(
+    elif not sync.waits(memory, place) and not any(
         kept.owner == letter and kept.written for kept in memory.places[place].kept
     ):
-        yield f"{letter}:look", _now_at(m.look(memory, place, letter, fault), letter, DONE)
+        yield f"{letter}:look", _now_at(sync.look(memory, place, letter, fault), letter, DONE)
 
 
 def _crash(memory: Memory) -> Moves:
@@ -242,7 +244,7 @@ def _crash(memory: Memory) -> Moves:
             dead = _unheard(dead, letter, at)
         yield f"X:{letter}", _bury(dead, letter)
         if letter in SYNCS and isinstance(at, tuple):
-            yield f"X:{letter} in its exchange", _bury(m.journal(dead, place, letter, at[0]), letter)
+            yield f"X:{letter} in its exchange", _bury(sync.journal(dead, place, letter, at[0]), letter)
 
 
 def _unheard(memory: Memory, letter: str, at: object) -> Memory:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
+from scripts.proofs import histories, index_histories
 from scripts.proofs.__main__ import main, proofs
 from scripts.proofs.outcome import Outcome, Size
+from scripts.proofs.search import search
 
 
 class Example:
@@ -51,3 +53,29 @@ def test_each_proof_has_counts_that_it_must_reach():
     for name, proof in proofs().items():
         assert proof.FLOOR and proof.FLOOR.keys() == proof.FULL.keys(), name
         assert all(count <= proof.FULL[key] for key, count in proof.FLOOR.items()), name
+
+
+def test_a_search_meets_each_state_once_and_counts_the_ways_to_every_end():
+    def moves(at: tuple[int, int]):
+        return [(label, to) for label, to in (("x", (at[0] + 1, at[1])), ("y", (at[0], at[1] + 1))) if max(to) < 3]
+
+    found = search((0, 0), moves)
+    assert (len(found.states), [found.states[at] for at in found.ends], found.histories) == (9, [(2, 2)], 6)
+    assert sorted(found.way_to(found.ends[0])) == ["x", "x", "y", "y"]
+
+
+@pytest.mark.parametrize("fault", histories.FAULTS)
+def test_a_planted_fault_loses_a_line_of_a_memory_and_the_rules_do_not(fault: str):
+    assert not histories.explore(histories.FAULTS[fault]).losses
+    assert histories.explore(histories.FAULTS[fault], fault).losses
+
+
+@pytest.mark.parametrize("fault", index_histories.FAULTS)
+def test_a_planted_fault_loses_a_line_of_the_index_and_the_rules_do_not(fault: str):
+    assert not index_histories.explore(index_histories.FAULTS[fault]).losses
+    assert index_histories.explore(index_histories.FAULTS[fault], fault).losses
+
+
+def test_a_save_inside_the_window_of_a_client_is_counted_and_no_failure():
+    found = histories.explore("EP")
+    assert not found.losses and found.counted[histories.LIMITS["client"]] == 1
