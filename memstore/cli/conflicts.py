@@ -54,17 +54,19 @@ def conflicts(state: State, reference: str | None, everything: bool) -> None:
 
 @click.command()
 @click.argument("reference", metavar="ID")
-@click.option("--ours", "take", flag_value="ours", help="Keep the current text.")
-@click.option("--theirs", "take", flag_value="theirs", help="Take the other text.")
-@click.option("--both", "take", flag_value="both", help="Keep both, one below the other.")
-@click.option("--edit", "take", flag_value="edit", help="Join them in your editor ($VISUAL, $EDITOR).")
+@click.option("--ours", is_flag=True, help="Keep the current text.")
+@click.option("--theirs", is_flag=True, help="Take the other text.")
+@click.option("--both", is_flag=True, help="Keep both, one below the other.")
+@click.option("--edit", is_flag=True, help="Join them in your editor ($VISUAL, $EDITOR).")
 @click.option("--tool", metavar="PROGRAM", help="Run PROGRAM OURS BASE THEIRS OUT, and take what it left in OUT.")
 @json_option
 @click.pass_obj
-def resolve(state: State, reference: str, take: str | None, tool: str | None) -> None:
+def resolve(state: State, reference: str, tool: str | None, **choices: bool) -> None:
     """Settle a conflict. ID is its id or the beginning of it."""
-    if (take is None) == (tool is None):
-        raise click.UsageError("say how: one of --ours, --theirs, --both, --edit, --tool PROGRAM")
+    takes = [choice for choice, given in choices.items() if given]
+    if len(takes) + (tool is not None) != 1:
+        raise click.UsageError("say how, in one way: --ours, --theirs, --both, --edit or --tool PROGRAM")
+    take = takes[0] if takes else None
     with state.open() as memories:
         record = _pick(list(memories.conflicts()), reference)
         text = None

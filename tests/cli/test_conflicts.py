@@ -81,6 +81,16 @@ def test_what_does_not_name_one_conflict_is_refused(run: Run, conflict: str):
     assert run("resolve", conflict, "--ours").code == 3
 
 
+@pytest.mark.parametrize(
+    "choices", [("--ours", "--theirs"), ("--both", "--ours"), ("--edit", "--both"), ("--theirs", "--tool", "true")]
+)
+def test_two_choices_settle_nothing(run: Run, conflict: str, choices: tuple[str, ...]):
+    refused = run("resolve", conflict, *choices)
+    assert refused.code == 2
+    assert "in one way" in refused.err
+    assert len(run("conflicts", "--json").json["conflicts"]) == 1
+
+
 def test_no_conflict_is_no_error(run: Run):
     run("write", "note", "text")
     assert (run("conflicts").code, run("conflicts").out) == (0, "")
