@@ -204,9 +204,11 @@ class Memstore:
 
     def status(self) -> Status:
         """How things stand, after a whole scan of the folder."""
+        from dataclasses import replace
+
         from memstore.outcomes import Status
 
-        report = self.files.absorb()
+        report = replace(self.files.absorb(), omitted=self.files.omissions())
         return Status(self.place, self.store.counts(), report, self.store.schema(), self.store.engine)
 
     # Undo

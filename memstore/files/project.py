@@ -196,6 +196,15 @@ def plan_index(
     work.index = Task(put, forced.get(INDEX_NAME, None if row is None else row.content), row)
 
 
+def omissions(connection: Reading) -> tuple[str, ...]:
+    """The paths of the memories that the index, as it would be shown now, has no room for."""
+    rows = lines.rows(connection)
+    if whole(rows) is not None:
+        return ()
+    entries = lines.entries(connection)
+    return omitted_paths(chosen(rows, entries), entries, rows)
+
+
 def omitted_paths(rendering: Rendering, entries: Mapping[str, Entry], rows: list[Line]) -> tuple[str, ...]:
     """The paths of the memories whose line found no room in the index."""
     memory_of = {row.id: row.memory for row in rows}

@@ -20,7 +20,7 @@ from memstore.files.claim import make_claim, read_claim
 from memstore.files.committing import Committer
 from memstore.files.folder import Folder
 from memstore.files.intake import Intake, gate, left_alone, plan_intake, says_what_was_shown, take_stock
-from memstore.files.project import Surprise, Work, carry_out, plan_index, plan_work
+from memstore.files.project import Surprise, Work, carry_out, omissions, plan_index, plan_work
 from memstore.files.report import Findings, Noted, SyncReport, Unshown
 from memstore.files.scan import Scan
 from memstore.files.walk import is_racy
@@ -47,6 +47,7 @@ class Sync:
         self._refusal = refusal
         self._committer = Committer(store, world)
         self._verdict: Verdict = "ask"
+        self._undecided: list[str] = []
         self._blocked: dict[str, str] = {}
         """What the last look found that must not be projected over, and why."""
 
@@ -69,11 +70,12 @@ class Sync:
         """One look at the folder, and what it asks for. What must be seen twice is left for later."""
         found = Findings()
         self._guarded(self._round, found)
+        self._undecided = found.notices if found.refused else []
         return found.report(self._shown_path(found))
 
     def settle(self) -> SyncReport:
         """Projects what was committed, without a scan: what somebody edited meanwhile comes out of the exchange."""
-        found = Findings()
+        found = Findings(notices=list(self._undecided))
         self._guarded(self._settle, found)
         return found.report(self._shown_path(found))
 
@@ -82,6 +84,11 @@ class Sync:
         found = Findings()
         self._guarded(self._preview, found)
         return found.report(self._shown_path(found))
+
+    def omissions(self) -> tuple[str, ...]:
+        """The paths of the memories that the index has no room for."""
+        with self._store.view() as connection:
+            return omissions(connection)
 
     def _shown_path(self, found: Findings) -> str | None:
         return None if self._path is None or found.refused else self._path

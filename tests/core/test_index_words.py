@@ -67,3 +67,10 @@ def test_index_rule_03_a_list_that_the_client_worded_anew_is_no_edit() -> None:
     topics: dict[str, int | None] = {f"{name}.md": 10 - n for n, name in enumerate(names)}
     edit = merge(base_of(base, base, [row.id for row in rows]), rows, made_up, lambda path: path, topics=topics)
     assert edit.restores
+
+
+@pytest.mark.parametrize("title", ["x", "X", " ", "x y", "[x]"])
+def test_a_title_that_looks_like_a_ticked_box_is_a_title(title: str) -> None:
+    shown = title.replace("[", r"\[").replace("]", r"\]")
+    piece = parse(f"- [{shown}](x.md) — about it")[0]
+    assert (piece.kind, piece.target, piece.title) == ("pointer", "x.md", shown)
