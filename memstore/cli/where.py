@@ -11,7 +11,7 @@ import click
 
 from memstore.cli.state import State, json_option
 from memstore.cli.terminal import plural, printable
-from memstore.errors import Mendable, Moved
+from memstore.errors import FolderTaken, Mendable, Moved
 
 if TYPE_CHECKING:
     from memstore.claude.earlier import Earlier
@@ -32,6 +32,7 @@ class _Facts:
     earlier: tuple[Earlier, ...]
     stores: tuple[Entry, ...]
     warnings: tuple[str, ...]
+    refusal: str  # why nothing is projected; empty where it is
 
 
 @click.command()
@@ -88,16 +89,15 @@ def _facts(world: World) -> _Facts:
 
     place, moved = look(world)
     warnings = [*place.root.warnings, *place.settings.warnings]
-    claim = None
+    claim, refusal = None, place.refusal
     try:
         claim = _claim(place.placement.directory)
     except Mendable as error:
         warnings.append(str(error))
-    if claim is not None and place.store is not None and claim.store != place.store:
-        warnings.append(
-            f"the folder belongs to another project, {claim.root}: nothing of this one is projected there;"
-            " give one of them its own folder with the setting autoMemoryDirectory"
-        )
+        refusal = refusal or str(error)
+    if claim is not None and claim.store != (place.store if moved is None else moved.store):
+        taken = FolderTaken(place.placement.directory, claim.root or claim.store, place.root.path)
+        refusal = refusal or f"{taken}; {taken.hint}"
     stores: tuple[Entry, ...] = ()
     try:
         stores = place.home.entries()
@@ -106,7 +106,7 @@ def _facts(world: World) -> _Facts:
     typed = world.environment.get("PWD", "")
     cwd = typed if os.path.isabs(typed) and os.path.realpath(typed) == os.path.realpath(world.cwd) else world.cwd
     earlier = earlier_directories(place.root, world.environment, world.home, current=place.placement.directory, cwd=cwd)
-    return _Facts(place, moved, claim, earlier, stores, tuple(warnings))
+    return _Facts(place, moved, claim, earlier, stores, tuple(warnings), refusal)
 
 
 def _claim(directory: str) -> Claim | None:
@@ -138,7 +138,7 @@ def _lines(facts: _Facts) -> Iterator[str]:
     if facts.claim is not None:
         ours = "this project" if facts.claim.store == place.store else facts.claim.root
         yield f"claimed    by {ours}"
-    yield f"projected  {'no: ' + place.refusal if place.refusal else 'yes'}"
+    yield f"projected  {'no: ' + facts.refusal if facts.refusal else 'yes'}"
     yield f"memory     {'on' if placement.enabled else 'off'}: {placement.why}"
     for value in place.settings.awaiting():
         accept = f"`memstore trust {value.key}` accepts it"
@@ -174,8 +174,8 @@ def _shape(facts: _Facts) -> dict[str, object]:
         "folder": placement.directory,
         "folder_rule": placement.rule,
         "folder_exists": os.path.isdir(placement.directory),
-        "projected": not place.refusal,
-        "refusal": place.refusal,
+        "projected": not facts.refusal,
+        "refusal": facts.refusal,
         "enabled": placement.enabled,
         "enabled_rule": placement.why,
         "decisions": [

@@ -63,11 +63,18 @@ def test_where_names_another_project_that_has_the_folder(run: Run, tmp_path: Pat
         "root": str(first),
         "ours": False,
     }
+    assert before["projected"] is False
     refused = run("write", "other", "text", at=second)
     assert refused.code == 0
     assert str(first) in refused.err
     assert str(second) in refused.err
-    assert str(first) in run("where", at=second).out
+    told = next(line for line in run("where", at=second).out.splitlines() if line.startswith("projected"))
+    assert told.startswith("projected  no: ")
+    assert f"belongs to {first};" in told
+    facts = run("where", "--json", at=second).json
+    assert facts["projected"] is False
+    assert str(first) in facts["refusal"]
+    assert run("where", "--json", at=first).json["projected"] is True
     assert run("sync", at=second).code == 5
 
 
