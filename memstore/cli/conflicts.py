@@ -61,7 +61,7 @@ def conflicts(state: State, reference: str | None, everything: bool) -> None:
 @click.option("--tool", metavar="PROGRAM", help="Run PROGRAM OURS BASE THEIRS OUT, and take what it left in OUT.")
 @json_option
 @click.pass_obj
-def resolve(state: State, reference: str, tool: str | None, **choices: bool) -> None:
+def resolve(state: State, /, reference: str, tool: str | None, **choices: bool) -> None:
     """Settle a conflict. ID is its id or the beginning of it."""
     takes = [choice for choice, given in choices.items() if given]
     if len(takes) + (tool is not None) != 1:

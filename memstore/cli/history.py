@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from memstore.cli import inputs, terminal
+from memstore.cli.index_history import ChangedLine, changed_lines, index_patch
 from memstore.cli.state import State, json_option
-from memstore.cli.terminal import printable, when
+from memstore.cli.terminal import plural, printable, when
 from memstore.core.compare import unified
+from memstore.core.model import INDEX_NAME
 from memstore.errors import NotFound
 
 if TYPE_CHECKING:
@@ -39,17 +41,23 @@ class Difference:
 def log(state: State, name: str | None, limit: int, since: int | None, patch: bool) -> None:
     """List operations, newest first: those on one memory, or all.
 
-    With --json --patch use `memstore diff --operation`: the shape of log has no texts.
+    With --json, --patch adds nothing: use `memstore diff --operation OP --json`.
     """
     with state.open() as memories:
         found = memories.log(name, since=since or 0, limit=limit)
-        patches = {one.seq: differences(memories, one.seq) for one, _ in found} if patch and not state.json else {}
+        index = changed_lines(memories.store, [one.seq for one, _ in found])
+        patches = {seq: _differences(memories, seq, index[seq]) for seq in index} if patch and not state.json else {}
     if state.json:
         from memstore.cli.shapes import operation_shape
 
         keys = ("path", "change", "version", "token")
         made_shapes = [
-            {**operation_shape(one), "made": [dict(zip(keys, row, strict=True)) for row in made]} for one, made in found
+            {
+                **operation_shape(one),
+                "made": [dict(zip(keys, row, strict=True)) for row in made],
+                "index_lines": len(index[one.seq]),
+            }
+            for one, made in found
         ]
         state.emit("log", {"operations": made_shapes})
         return
@@ -57,6 +65,8 @@ def log(state: State, name: str | None, limit: int, since: int | None, patch: bo
         state.say(_headline(one))
         for path, change, number, token in made:
             state.say(printable(f"    {change} {path}, version {number}, token {token}"))
+        if index[one.seq]:
+            state.say(f"    index: {plural(len(index[one.seq]), 'line')}")
         for difference in patches.get(one.seq, []):
             state.say(terminal.diff_text(difference.lines))
     if not found:
@@ -124,9 +134,14 @@ def difference_shape(one: Difference) -> dict[str, object]:
 
 
 def differences(memories: Memstore, seq: int) -> list[Difference]:
-    """What an operation changed, memory by memory."""
+    """What an operation changed, memory by memory, and last in the index."""
+    return _differences(memories, seq, changed_lines(memories.store, [seq])[seq])
+
+
+def _differences(memories: Memstore, seq: int, index: list[ChangedLine]) -> list[Difference]:
     made, _ = memories.store.made_by(seq)
-    return [_difference(_before(memories, version), version) for version in made]
+    found = [_difference(_before(memories, version), version) for version in made]
+    return [*found, Difference(INDEX_NAME, None, None, index_patch(index))] if index else found
 
 
 def _before(memories: Memstore, version: Version) -> Version | None:

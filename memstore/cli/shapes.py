@@ -127,6 +127,7 @@ HIT: Shape = {
     "excerpt": "text",
     "marks": [["number"]],  # [start, end) of each hit in the excerpt, in characters
 }
+# Of the index (path MEMORY.md) there are no versions: before and after are null.
 DIFF: Shape = {"path": "text", "before": "version or null", "after": "version or null", "lines": ["text"]}
 SETTING: Shape = {"key": "text", "value": "scalar", "source": "text", "rule": "text", "trusted": "flag"}
 ERROR: Shape = {"kind": "text", "code": "number", "message": "text", "hint": "text"}
@@ -154,7 +155,11 @@ SHAPES: dict[str, Shape] = {
     },
     "log": {
         "operations": [
-            {**OPERATION, "made": [{"path": "text", "change": "text", "version": "number", "token": "token"}]}
+            {
+                **OPERATION,
+                "made": [{"path": "text", "change": "text", "version": "number", "token": "token"}],
+                "index_lines": "number",  # of MEMORY.md: how many it added, changed or took out
+            }
         ]
     },
     "diff": {"diffs": [DIFF]},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.conftest import Run
@@ -56,6 +58,36 @@ def test_diff_of_an_operation(run: Run):
     assert run("diff", "--operation", "99").code == 3
     assert run("diff").code == 2
     assert run("diff", "note", "--operation", "2").code == 2
+
+
+def test_an_edit_of_the_index_by_hand_is_seen_in_log_and_diff(run: Run, folder: Path):
+    run("write", "note", "one")
+    index = folder / "MEMORY.md"
+    for line in ("first words", "second words"):
+        text = index.read_text()
+        index.write_text(text.replace("first words", line) if "first words" in text else f"{text}{line}\nmore\n")
+        run("sync")
+    lines = [one["index_lines"] for one in run("log", "--json").json["operations"]]
+    assert lines == [2, 2, 1]  # the line that was replaced went, and another came
+    told = run("log").out
+    assert ("index: 1 line\n" in told, "index: 2 lines\n" in told) == (True, True)
+    # A line that a later operation changed again is shown as it stood after this one.
+    assert run("diff", "--operation", "2").out.splitlines() == [
+        "--- MEMORY.md", "+++ MEMORY.md", "+first words", "+more",
+    ]  # fmt: skip
+    edited = ["--- MEMORY.md", "+++ MEMORY.md", "-first words", "+second words"]
+    assert run("diff", "--operation", "3", "--json").json["diffs"] == [
+        {"path": "MEMORY.md", "before": None, "after": None, "lines": edited}
+    ]
+    patches = run("log", "--patch").out
+    assert "\n".join(edited) in patches
+    assert "+first words\n+more" in patches
+
+
+def test_a_removed_index_line_is_shown_as_removed(run: Run):
+    run("write", "note", "one", "-d", "why")
+    run("delete", "note")
+    assert any(line.startswith("-- [") for line in run("diff", "--operation", "2").out.splitlines())
 
 
 def test_diff_of_a_deletion_and_a_renaming(run: Run):
