@@ -23,8 +23,60 @@ MOST = 2**31 - 1
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_LONG = re.compile(r"--\w\S*")
 _AGO = re.compile(r"(\d{1,6})\s*([mhdw])")
 _SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+
+class WordsCommand(click.Command):
+    """A command whose words may begin with a dash: what is none of its options is text, such as `- a bullet`.
+
+    click's own `ignore_unknown_options` does not do: it reads the letters of `- done` as options.
+    """
+
+    refuses_long = False
+    """Whether a single word with two dashes must be an option: it is a slip more likely than a text."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Puts the words behind `--`, where click leaves them alone."""
+        options, words = self._parted(ctx, args)
+        return super().parse_args(ctx, [*options, "--", *words] if words else args)
+
+    def _parted(self, ctx: click.Context, args: list[str]) -> tuple[list[str], list[str]]:
+        known = {
+            name: not (option.is_flag or option.count)  # whether a value follows
+            for option in self.get_params(ctx)
+            if isinstance(option, click.Option)
+            for name in (*option.opts, *option.secondary_opts)
+        }
+        options: list[str] = []
+        words: list[str] = []
+        rest = iter(args)
+        for word in rest:
+            if word == "--":
+                words += rest
+            elif not self._is_option(word, known):
+                words.append(word)
+            else:
+                options.append(word)
+                if known.get(word):
+                    value = next(rest, None)
+                    if value is None:
+                        return args, []  # click says what is missing
+                    options.append(value)
+        return options, words
+
+    def _is_option(self, word: str, known: dict[str, bool]) -> bool:
+        if word.startswith("--"):
+            return word.partition("=")[0] in known or (self.refuses_long and bool(_LONG.fullmatch(word)))
+        letters = [f"-{letter}" for letter in word[1:]] if word.startswith("-") else []
+        return bool(letters) and (known.get(letters[0], False) or all(letter in known for letter in letters))
+
+
+class TextCommand(WordsCommand):
+    """A command that takes one text: `--slip` alone is an option that it does not know."""
+
+    refuses_long = True
 
 
 def argument_text(text: str) -> str:

@@ -34,7 +34,7 @@ class _Found:
     marks: Marks
 
 
-@click.command()
+@click.command(cls=inputs.WordsCommand)
 @click.argument("words", nargs=-1, required=True)
 @inputs.type_filter
 @inputs.scope_filter
@@ -57,7 +57,7 @@ def search(
     """Find memories by words, in any script.
 
     First the memories that have all words, then those that have some. Where hits cannot be shown in bold they
-    stand in «such marks». Words that begin with a dash go behind --.
+    stand in «such marks». A word with a dash before it that is no option is a word.
     """
     text = " ".join(words)
     filters = Filters(types, scopes or (SHELF.scope,), (), since, retired)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memstore.core.plan import OnConflict
 
 
-@click.command()
+@click.command(cls=inputs.TextCommand)
 @click.argument("name")
 @click.argument("text", required=False)
 @click.option("--file", "-f", metavar="FILE", help="Take the text from FILE (- for standard input).")
@@ -49,10 +49,10 @@ def write(
 ) -> None:
     """Make a memory, or replace the one whose token is given.
 
-    The text is TEXT, or comes from --file, --edit or standard input. It may bring its own frontmatter;
-    without one that of the memory stays. An existing memory is replaced only with --expect. A token that is
-    no longer current is merged three ways where that is clean; where it is not, nothing is written and both
-    texts are shown.
+    The text is TEXT, also with a dash before it, or comes from --file, --edit or standard input. It may bring
+    its own frontmatter; without one that of the memory stays. An existing memory is replaced only with
+    --expect. A token that is no longer current is merged three ways where that is clean; where it is not,
+    nothing is written and both texts are shown.
     """
     from memstore.core.plan import Wanted
 
@@ -78,7 +78,7 @@ def write(
     tell_saved(state, "write", saved)
 
 
-@click.command()
+@click.command(cls=inputs.TextCommand)
 @click.argument("name")
 @click.argument("text", required=False)
 @click.option("--reason", metavar="TEXT", default="", help="Why, for the log.")
@@ -88,7 +88,7 @@ def write(
 def append(state: State, name: str, text: str | None, reason: str, operation: str | None) -> None:
     """Add whole lines at the end of a memory; make it where there is none.
 
-    TEXT, or standard input. It needs no token: nothing that stands there is lost.
+    TEXT, also with a dash before it, or standard input. It needs no token: nothing that stands there is lost.
     """
     body = _body(state, text, None)
     with state.open(make=True) as memories:

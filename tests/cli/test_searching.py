@@ -141,3 +141,10 @@ def test_the_order_of_a_store_is_kept_among_others(run: Run, other: Path):
     run("supersede", "old", "--by", "new")
     paths = [hit["path"] for hit in run("search", "shared", "word", "--all-projects", "--json").json["hits"]]
     assert paths.index("new.md") + 1 == paths.index("old.md")
+
+
+@pytest.mark.parametrize("words", [("--no-verify",), ("-", "verify"), ("- verify",), ("--json", "--no-verify", "-n5")])
+def test_words_may_begin_with_a_dash(run: Run, words: tuple[str, ...]):
+    run("write", "note", "commit with --no-verify")
+    assert "note.md" in run("search", *words).out
+    assert run("search", "--limit").code == 2

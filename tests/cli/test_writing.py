@@ -159,6 +159,36 @@ def test_no_text_is_refused(run: Run):
         assert "no text" in refused.err
 
 
+@pytest.mark.parametrize("text", ["- a bullet", "- do it for him", "-5 degrees", "-x", "--flag is text", "---"])
+@pytest.mark.parametrize("command", ["write", "append"])
+def test_a_text_may_begin_with_a_dash(run: Run, command: str, text: str):
+    done = run(command, "note", text, "--reason", "- why", "--json")
+    assert (done.code, done.json["memory"]["path"]) == (0, "note.md")
+    assert run("show", "note", "--raw").out == f"{text}\n"
+    assert run("log", "--json").json["operations"][0]["reason"] == "- why"
+
+
+def test_options_stand_before_and_behind_such_a_text(run: Run, repo: Path):
+    (repo / "file").write_text("- from a file\n")
+    assert run("write", "-d", "one line", "--type=user", "note", "- x").code == 0
+    memory = run("show", "note", "--json").json["memory"]
+    assert (memory["description"], memory["type"]) == ("one line", "user")
+    assert run("write", "other", "-dshort", "-f", "file").code == 0
+    assert run("write", "third", "-f", "-", stdin="- piped\n").code == 0
+    assert run("append", "note", "--", "--json").code == 0
+    assert run("show", "note", "--raw").out == "- x\n--json\n"
+    assert run("append", "-h").out.startswith("Usage: ")
+
+
+@pytest.mark.parametrize(
+    "args", [("--unheard",), ("--unheard=of",), ("text", "--unheard"), ("- x", "- y"), ("text", "--reason")]
+)
+@pytest.mark.parametrize("command", ["write", "append"])
+def test_an_unknown_option_is_no_text(run: Run, command: str, args: tuple[str, ...]):
+    assert run(command, "note", *args, stdin="piped").code == 2
+    assert run("list").code == 3
+
+
 def test_two_sources_of_text_are_refused(run: Run):
     assert run("write", "note", "text", "--file", "-").code == 2
     assert run("write", "note", "text", "--edit").code == 2
