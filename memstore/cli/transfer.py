@@ -50,6 +50,9 @@ def import_command(state: State, directory: str, dry_run: bool) -> None:
     for path, reason in report.skipped:
         state.note(f"left alone: {path}: {reason}")
     state.report(printable(_import_summary(report, dry_run)))
+    if conflicts := _conflicts(report):
+        told = plural(conflicts, "conflict")
+        state.report(f"there would be {told}" if dry_run else f"{told}: see `memstore conflicts`")
 
 
 def _import_lines(report: ImportReport) -> Iterator[str]:
@@ -64,10 +67,15 @@ def _import_lines(report: ImportReport) -> Iterator[str]:
 def _import_summary(report: ImportReport, dry_run: bool) -> str:
     operation = "" if report.seq is None else f", operation #{report.seq}"
     would = "would be " if dry_run else ""
+    changed = len(report.noted) - report.new - _conflicts(report)
     return (
-        f"{plural(report.new, 'memory', 'memories')} {would}new, {len(report.noted) - report.new} changed,"
+        f"{plural(report.new, 'memory', 'memories')} {would}new, {changed} changed,"
         f" {len(report.unchanged)} as they were, {plural(report.lines, 'index line')} {would}added{operation}"
     )
+
+
+def _conflicts(report: ImportReport) -> int:
+    return sum(1 for noted in report.noted if noted.what == "conflict")
 
 
 @click.command("export")
@@ -78,7 +86,8 @@ def _import_summary(report: ImportReport, dry_run: bool) -> str:
 def export_command(state: State, directory: str, dry_run: bool) -> None:
     """Write all memories and the index into a directory, byte for byte.
 
-    Files there that the store does not know stay as they are, and are named.
+    Files there with text that the store does not know stay as they are. Where one has the name of a memory it is
+    named, and the command ends with code 5.
     """
     with state.open() as memories, _progress(state, "writing") as progress:
         report = memories.export_directory(state.path(directory), dry_run=dry_run, progress=progress)
@@ -94,7 +103,7 @@ def export_command(state: State, directory: str, dry_run: bool) -> None:
         state.emit("export", shape)
     else:
         _tell_export(state, report, dry_run)
-    if report.failed:
+    if report.failed or report.kept:
         raise exits.Finished(exits.PLACE)
 
 

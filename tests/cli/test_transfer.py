@@ -62,6 +62,28 @@ def test_export_writes_the_same_bytes_and_leaves_strange_files_alone(run: Run, s
     assert again["written"] == []
 
 
+def test_export_that_leaves_a_file_of_a_memory_alone_ends_with_5(run: Run, tmp_path: Path):
+    run("write", "note", "text")
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "note.md").write_text("unheard of")
+    for options in ((), ("--json",)):
+        done = run("export", str(target), *options)
+        assert done.code == 5
+    assert done.json["kept"][0]["path"] == "note.md"
+    assert (target / "note.md").read_text() == "unheard of"
+
+
+def test_import_counts_conflicts_apart(run: Run, source: Path):
+    run("write", "one", "another text of the store")
+    would = run("import", str(source), "--dry-run").out
+    assert "0 changed" in would
+    assert "there would be 1 conflict\n" in would
+    done = run("import", str(source)).out
+    assert "1 memory new, 0 changed" in done
+    assert "1 conflict: see `memstore conflicts`\n" in done
+
+
 def test_export_dry_run_writes_nothing(run: Run, tmp_path: Path):
     run("write", "note", "text")
     would = run("export", str(tmp_path / "target"), "--dry-run")
