@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from memstore.app import Memstore
     from memstore.core.model import ConflictRecord
 
+_LEAST = 4  # characters of an id that name a conflict
+_SHORTEST = 8  # characters of an id that are shown
 _MARKS = (b"<<<<<<< current", b"=======", b">>>>>>> other")
 
 
@@ -31,6 +34,7 @@ def conflicts(state: State, reference: str | None, everything: bool) -> None:
     """
     with state.open() as memories:
         found = list(memories.conflicts(everything=everything))
+        short = _short([one.id for one in found])
         current = b""
         if reference is not None:
             found = [_pick(found, reference)]
@@ -43,7 +47,7 @@ def conflicts(state: State, reference: str | None, everything: bool) -> None:
     if not found:
         state.note("there is no conflict")
         return
-    rows = [(one.id, one.path, one.kind, when(one.at), one.resolution or "open", one.note) for one in found]
+    rows = [(short[one.id], one.path, one.kind, when(one.at), one.resolution or "open", one.note) for one in found]
     state.say(terminal.table(("Conflict", "Memory", "Kind", "Since", "State", "Note"), rows, wide="Note"))
     if reference is not None:
         from memstore.core.compare import unified
@@ -68,7 +72,7 @@ def resolve(state: State, /, reference: str, tool: str | None, **choices: bool) 
         raise click.UsageError("say how, in one way: --ours, --theirs, --both, --edit or --tool PROGRAM")
     take = takes[0] if takes else None
     with state.open() as memories:
-        record = _pick(list(memories.conflicts()), reference)
+        record = _open(memories, reference)
         text = None
         if take == "edit":
             text = _edited(memories, record)
@@ -84,13 +88,34 @@ def resolve(state: State, /, reference: str, tool: str | None, **choices: bool) 
         tell_files(state, saved.files)
 
 
+def _short(ids: Sequence[str]) -> dict[str, str]:
+    """For each id the beginning that names it among these, and is not too short to be told from later ones."""
+    ordered = sorted(ids)
+    found: dict[str, str] = {}
+    for before, one, after in zip(["", *ordered], ordered, [*ordered[1:], ""], strict=False):
+        beginnings = (one[:length] for length in range(_SHORTEST, len(one)))
+        found[one] = next((it for it in beginnings if not before.startswith(it) and not after.startswith(it)), one)
+    return found
+
+
+def _open(memories: Memstore, reference: str) -> ConflictRecord:
+    """The open conflict of a reference. Raises NotFound, which says so where it is settled already."""
+    try:
+        return _pick(list(memories.conflicts()), reference)
+    except NotFound:
+        settled = [one for one in memories.conflicts(everything=True) if one.id.startswith(reference)]
+        if len(settled) != 1 or settled[0].resolution is None or len(reference) < _LEAST:
+            raise
+        told = f"the conflict in {settled[0].path} is settled already: {settled[0].resolution}"
+        raise NotFound(told, hint="see `memstore conflicts --all`") from None
+
+
 def _pick(records: list[ConflictRecord], reference: str) -> ConflictRecord:
     found = [record for record in records if record.id.startswith(reference)]
-    if len(found) == 1 and len(reference) >= 4:
+    if len(found) == 1 and len(reference) >= _LEAST:
         return found[0]
-    reason = (
-        "fits several conflicts" if len(found) > 1 else "fits no conflict" if len(reference) >= 4 else "is too short"
-    )
+    few = "is too short" if len(reference) < _LEAST else "fits no conflict"
+    reason = "fits several conflicts" if len(found) > 1 else few
     raise NotFound(f"{reference[:80]!r} {reason}", hint="see `memstore conflicts`")
 
 

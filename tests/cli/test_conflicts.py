@@ -12,7 +12,8 @@ from tests.cli.conftest import Run
 
 
 def test_a_conflict_is_listed_and_both_sides_are_shown(run: Run, conflict: str):
-    assert run("conflicts").out.startswith(f"{conflict}\ttopic.md\t")
+    assert run("conflicts").out.startswith(f"{conflict[:8]}\ttopic.md\t")
+    assert "-ours" in run("conflicts", conflict[:8]).out
     shown = run("conflicts", conflict).out
     assert "-ours" in shown
     assert "+theirs" in shown
@@ -77,8 +78,28 @@ def test_what_does_not_name_one_conflict_is_refused(run: Run, conflict: str):
         assert run("resolve", reference, "--ours").code == 3
     assert run("resolve", conflict).code == 2
     assert run("resolve", conflict, "--ours", "--tool", "true").code == 2
-    run("resolve", conflict, "--ours")
-    assert run("resolve", conflict, "--ours").code == 3
+
+
+def test_a_conflict_that_is_settled_already_is_told_so(run: Run, conflict: str):
+    run("resolve", conflict[:8], "--theirs")
+    again = run("resolve", conflict[:8], "--ours")
+    assert again.code == 3
+    assert "topic.md is settled already: theirs" in again.err
+
+
+def test_short_ids_name_one_conflict_each(run: Run, tmp_path: Path):
+    for place, text in (("first", "one way"), ("second", "another way"), ("third", "a third way")):
+        (tmp_path / place).mkdir()
+        for name in ("a.md", "b.md"):
+            (tmp_path / place / name).write_text(f"{text} in {name}\n")
+        run("import", str(tmp_path / place))
+    whole = [one["id"] for one in run("conflicts", "--json").json["conflicts"]]
+    shown = [line.split("\t")[0] for line in run("conflicts").out.splitlines()]
+    assert len(whole) == len(shown) == 4
+    for one, short in zip(whole, shown, strict=True):
+        assert len(short) >= 8
+        assert [other for other in whole if other.startswith(short)] == [one]
+    assert run("resolve", shown[1], "--ours").code == 0
 
 
 @pytest.mark.parametrize(
