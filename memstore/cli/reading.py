@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -10,10 +11,14 @@ from memstore.cli import inputs, terminal
 from memstore.cli.state import State, json_option
 from memstore.cli.telling import tell_troubles
 from memstore.cli.terminal import plural, printable, printable_text, when
+from memstore.core.model import INDEX_NAME
+from memstore.errors import NotFound
 
 if TYPE_CHECKING:
     from memstore.core.model import Memory
     from memstore.outcomes import Status
+
+_INDEX_NAMES = (INDEX_NAME.casefold(), INDEX_NAME.removesuffix(".md").casefold())
 
 
 @click.command("list")
@@ -89,7 +94,14 @@ def show(state: State, name: str, number: int | None, token: str | None, raw: bo
     if number is not None and token is not None:
         raise click.UsageError("give --version or --token, not both")
     with state.open() as memories:
-        memory, version = memories.show(name, version=number, token=token)
+        try:
+            memory, version = memories.show(name, version=number, token=token)
+        except NotFound:
+            if name.casefold() not in _INDEX_NAMES:
+                raise
+            at = os.path.join(memories.place.placement.directory, INDEX_NAME)
+            told = f"{INDEX_NAME} is no memory but the index of the memory folder: {at}"
+            raise NotFound(told, hint="read that file, or see `memstore list`") from None
     content = version.state.content
     if state.json:
         from memstore.cli.shapes import content_shape, memory_shape, version_shape

@@ -26,14 +26,15 @@ _DONE = {
 }
 
 
-def tell_saved(state: State, command: str, saved: Saved) -> None:
-    """Says what a write saved, and as which version; then what its files came to."""
+def tell_saved(state: State, command: str, saved: Saved, detail: str = "") -> None:
+    """Says what a write saved, as which version and with which `detail`; then what its files came to."""
     if state.json:
         state.emit(command, saved_shape(saved))
     memory = saved.memory
     operation = "" if saved.seq is None else f", operation #{saved.seq}"
     done = _DONE.get(saved.what, saved.what)
-    state.report(f"{done} {printable(memory.path)}: version {memory.version}, token {memory.token}{operation}")
+    told = f"{done} {printable(memory.path)}: version {memory.version}, token {memory.token}{operation}"
+    state.report(told + (f"; {printable(detail)}" if detail else ""))
     tell_files(state, saved.files)
 
 

@@ -18,6 +18,7 @@ from memstore.core.compare import unified
 if TYPE_CHECKING:
     from memstore.app import Memstore
     from memstore.core.model import Operation, State
+    from memstore.outcomes import Saved
 
 
 @click.command()
@@ -72,7 +73,17 @@ def restore(state: CliState, name: str, number: int | None, operation: str | Non
     """Put an earlier version of a memory back as the newest; bring a retired memory back."""
     with state.open() as memories:
         saved = memories.restore(name, version=number, operation=operation)
-    tell_saved(state, "restore", saved)
+        came_back = _came_back(memories, saved, number)
+    tell_saved(state, "restore", saved, "" if came_back is None else f"as version {came_back} was")
+
+
+def _came_back(memories: Memstore, saved: Saved, number: int | None) -> int | None:
+    """The version that was put back. None where nothing was: it stood there, or the command was a repetition."""
+    from memstore.core.plan import last_living
+
+    if saved.what != "restore":
+        return None
+    return number or last_living(memories.store.versions(saved.memory.id)[: saved.memory.version - 1])
 
 
 def _preview(memories: Memstore, reference: str) -> tuple[Operation, list[Difference]]:

@@ -184,7 +184,10 @@ def supersede(state: State, old: str, new: str | None, clear: bool, operation: s
         raise click.UsageError("give either --by NEW or --clear")
     with state.open() as memories:
         saved = memories.supersede(old, new, operation=operation)
-    tell_saved(state, "supersede", saved)
+        by = saved.memory.state.superseded_by
+        correction = None if by is None else memories.store.memory(by)
+    detail = "nothing supersedes it" if correction is None else f"superseded by {correction.path}"
+    tell_saved(state, "supersede", saved, detail)
 
 
 def _argument(text: str | None) -> str | None:

@@ -163,6 +163,15 @@ def test_restore_puts_a_version_back(run: Run, history: list[str]):
     assert run("restore", "absent").code == 3
 
 
+@pytest.mark.usefixtures("history")
+def test_restore_says_which_version_came_back(run: Run):
+    assert "; as version 2 was\n" in run("restore", "note").out
+    assert "; as version 1 was\n" in run("restore", "note", "--version", "1").out
+    assert "as version" not in run("restore", "note", "--version", "1").out  # it stood there
+    run("delete", "note")
+    assert "; as version 5 was\n" in run("restore", "note").out
+
+
 def test_restore_brings_a_retired_memory_back(run: Run, history: list[str], folder):
     run("delete", "note")
     restored = run("restore", "note", "--json").json

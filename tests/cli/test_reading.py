@@ -148,3 +148,12 @@ def test_status_takes_in_what_was_edited(run: Run, folder: Path):
     (folder / "found.md").write_text("---\nname: found\ndescription: x\n---\nby hand\n")
     assert run("status").code == 0
     assert "found.md" in run("list").out
+
+
+@pytest.mark.parametrize("name", ["MEMORY.md", "memory.md", "Memory.MD", "MEMORY"])
+def test_show_says_where_the_index_is(run: Run, folder: Path, name: str):
+    run("write", "note", "text")
+    told = run("show", name)
+    assert told.code == 3
+    assert f"the index of the memory folder: {folder / 'MEMORY.md'}\n" in told.err
+    assert "memstore list" in told.err

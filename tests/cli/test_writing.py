@@ -278,6 +278,13 @@ def test_supersede_marks_and_clears(run: Run):
     assert run("supersede", "old", "--by", "absent").code == 3
 
 
+def test_supersede_says_by_what(run: Run):
+    run("write", "old", "wrong")
+    run("write", "new", "right")
+    assert "; superseded by new.md\n" in run("supersede", "old", "--by", "new").out
+    assert "; nothing supersedes it\n" in run("supersede", "old", "--clear").out
+
+
 def test_a_file_that_could_not_be_projected_is_no_failure_of_the_write(run: Run, folder: Path):
     run("write", "note", "one")
     (folder / "other.md").mkdir()
