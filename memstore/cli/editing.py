@@ -11,7 +11,7 @@ import click
 
 from memstore.cli.editor import desk, edited
 from memstore.cli.inputs import argument_text, decoded
-from memstore.cli.state import State, expect_option, json_option, operation_option
+from memstore.cli.state import State, json_option, operation_option
 from memstore.cli.telling import tell_saved
 from memstore.core.frontmatter import read
 from memstore.core.model import NEW
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("name")
 @click.option("--reason", metavar="TEXT", default="", help="Why, for the log.")
-@expect_option
+@click.option("--expect", metavar="TOKEN", help="Open the version TOKEN, not the current one.")
 @operation_option
 @json_option
 @click.pass_obj
@@ -35,7 +35,7 @@ def edit(state: State, name: str, reason: str, expect: str | None, operation: st
     """Open a memory in your editor ($VISUAL, $EDITOR), and save what you made of it.
 
     What others wrote meanwhile is merged where that is clean. Where it is not, nothing is written, and your
-    text stays in a file that is named. --expect opens the version TOKEN.
+    text stays in a file that is named.
     """
     with state.open() as memories:
         memory, version = memories.show(name, token=expect)

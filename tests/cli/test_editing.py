@@ -125,3 +125,10 @@ def test_write_edit_with_a_token_edits_that_version(run: Run, editor: Editor):
 def _meanwhile(repo: Path, *args: str) -> str:
     command = ["-m", "memstore", "-q", "-C", str(repo), *args]
     return f"import subprocess\nsubprocess.run([sys.executable, *{command!r}], check=True)\n"
+
+
+def test_expect_has_one_meaning_in_the_help(run: Run):
+    told = run("edit", "--help").out
+    assert "Open the version TOKEN, not the current one." in told
+    assert "Do nothing unless" not in told
+    assert told.count("--expect") == 1
