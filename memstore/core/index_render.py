@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memstore.core.index_lines import CLIENT, Limits, may_hide, measure, parse, read_line, units
 from memstore.core.index_pointer import derived_hook, link_path, pointer_line
@@ -65,13 +66,14 @@ def chosen(rows: Sequence[Line], entries: Mapping[str, Entry], limits: Limits = 
     """`render` where not all rows fit."""
     ordered = in_order(rows)
     text = "\n".join(row.text for row in ordered)
+    crlf = "\r" in text and ends_in_cr([row.text for row in ordered if row.rank != END])
     nothing = [False] * len(ordered)
     if not may_hide(text):
-        return _choice(ordered, entries, limits, nothing)
-    found = _choice(ordered, entries, limits, [piece.hidden for piece in parse(text)])
+        return _choice(ordered, entries, limits, nothing, crlf)
+    found = _choice(ordered, entries, limits, [piece.hidden for piece in parse(text)], crlf)
     if not _fits(*measure(found.text), limits):
         # Leaving a line out opened a code fence: what the client strips has changed, so count everything.
-        found = _choice(ordered, entries, limits, nothing)
+        found = _choice(ordered, entries, limits, nothing, crlf)
     return found
 
 
@@ -153,7 +155,9 @@ def release(rows: Sequence[Line], memory: str) -> list[RetireLine]:
     return [RetireLine(row.id) for row in rows if row.memory == memory]
 
 
-def _choice(ordered: Sequence[Line], entries: Mapping[str, Entry], limits: Limits, hidden: Sequence[bool]) -> Rendering:
+def _choice(
+    ordered: Sequence[Line], entries: Mapping[str, Entry], limits: Limits, hidden: Sequence[bool], crlf: bool
+) -> Rendering:
     longest = units(more_line(len(ordered), len(ordered))) + 1
     lines, room = limits.lines - 1, limits.units - longest
     # One below, for our own line and because the client nags at the limit, not past it.
@@ -168,9 +172,7 @@ def _choice(ordered: Sequence[Line], entries: Mapping[str, Entry], limits: Limit
             ours = True
             if used_lines < near_lines and used < near_room:
                 lines, room = near_lines, near_room
-        text = ordered[at].text
-        cost = len(text) + 1 if text.isascii() else units(text) + 1
-        cost -= text.endswith("\r")
+        cost = _cost(ordered[at].text)
         if used_lines < lines and used + cost <= room:
             places.add(at)
             used_lines += 1
@@ -182,9 +184,15 @@ def _choice(ordered: Sequence[Line], entries: Mapping[str, Entry], limits: Limit
     shown = {row.memory for row in kept}
     memories = {row.memory for row in left if row.memory and row.memory not in shown}
     ours_text = more_line(len(memories), sum(row.memory not in memories for row in left))
-    if ends_in_cr([row.text for row in ordered if row.rank != END]) and kept[-1:] and kept[-1].rank == END:
+    if crlf and kept[-1:] and kept[-1].rank == END:
         ours_text += "\r"
     return _rendering(kept, ours_text, tuple(row.id for row in left))
+
+
+@lru_cache(maxsize=1024)
+def _cost(text: str) -> int:
+    """The units that a line takes. Remembered: from one rendering to the next hardly any line changes."""
+    return units(text.removesuffix("\r")) + 1
 
 
 def _worth(row: Line, entries: Mapping[str, Entry]) -> tuple[int, int]:

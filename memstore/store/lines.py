@@ -32,7 +32,7 @@ def rows(connection: apsw.Connection, shelf: Shelf = SHELF) -> list[Line]:
         f"{_COLUMNS} WHERE l.scope = ? AND l.layer = ? AND l.live = 1 ORDER BY l.rank, l.id",
         (shelf.scope, shelf.layer),
     )
-    return [Line._make(row) for row in found]
+    return [tuple.__new__(Line, row) for row in found]
 
 
 def entries(connection: apsw.Connection, shelf: Shelf = SHELF) -> dict[str, Entry]:
@@ -40,7 +40,7 @@ def entries(connection: apsw.Connection, shelf: Shelf = SHELF) -> dict[str, Entr
     found = connection.execute(
         f"{_ENTRY} WHERE m.state = 'live' AND m.scope = ? AND m.layer = ?", (shelf.scope, shelf.layer)
     )
-    return {row[0]: Entry._make(row) for row in found}
+    return {row[0]: tuple.__new__(Entry, row) for row in found}
 
 
 def apply_changes(connection: apsw.Connection, seq: int, changes: Iterable[LineChange]) -> None:

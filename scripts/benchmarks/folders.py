@@ -17,6 +17,8 @@ from scripts.benchmarks.writes import bare_connection
 _PROJECTED = 3.0
 _IDLE = 2.0
 _WRITTEN = 4
+SETTLED = 2.2
+"""Seconds after which the stamp of a file tells whether it changed; until then it is read again."""
 _IMPORT_MS, _IMPORT_MB = 3_000, 150
 
 _IMPORT = """
@@ -151,9 +153,8 @@ class _Bare:
 def _idle(corpus: Corpus, files: int, rounds: int) -> list[Row]:
     with workplace() as directory, Memstore.open(world=world_in(directory)) as app:
         folder = shown_in(app, corpus, files)
-        for _ in range(2):  # files of the last two seconds are read again
-            app.world.pause(2.1)
-            app.sync()
+        app.world.pause(SETTLED)
+        app.sync()
 
         def bare(_: int) -> int:
             with os.scandir(folder) as entries:
