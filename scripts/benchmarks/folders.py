@@ -54,6 +54,8 @@ def _projected(corpus: Corpus, files: int, rounds: int) -> list[Row]:
         app.import_directory(source)
         app.append("the last one", "With the first real write all get their lines.")
         folder = app.place.placement.directory
+        app.world.pause(SETTLED)
+        app.sync()
         known = app.memories()[:_WRITTEN]
         tokens = {memory.path: memory.token for memory in known}
         bodies = cycle([_body(corpus, at) for at in range(2 * rounds + 20)])
