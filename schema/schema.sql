@@ -102,6 +102,7 @@ CREATE TABLE search_document (
 CREATE VIRTUAL TABLE search_index USING fts5(
     name, description, body,
     content="search_document", content_rowid="memory",
+    prefix="1",
     tokenize="porter unicode61 remove_diacritics 0 categories 'L* M* N* P* S* Co Cn'"
 );
 
