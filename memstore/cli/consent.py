@@ -58,7 +58,9 @@ def trust(state: State, key: str | None, everything: bool, withdraw: bool) -> No
     for word, values in (("accepted", accepted), ("withdrawn", withdrawn)):
         for value in values:
             state.report(_told(word, value))
-    if not accepted and not withdrawn:
+    if accepted or withdrawn:
+        state.report("`memstore sync` shows the memories where they belong now")
+    else:
         for value in waiting:
             state.say(_told("waiting", value))
         if not waiting:

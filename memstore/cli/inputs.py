@@ -193,10 +193,11 @@ def scope_filter(command: F) -> F:
     return option(command)
 
 
-def limit_option(default: int | None, what: str) -> Callable[[F], F]:
-    """Gives a command --limit."""
+def limit_option(default: int | None, what: str, *, clamped: bool = False) -> Callable[[F], F]:
+    """Gives a command --limit. `clamped`: what is out of range counts as the nearest that is in it."""
     shown = f"At most N {what}" + ("." if default is None else f" (without it, {default}).")
-    return click.option("--limit", "-n", metavar="N", type=click.IntRange(1, MOST), default=default, help=shown)
+    numbers = click.IntRange(1, MOST, clamp=clamped)
+    return click.option("--limit", "-n", metavar="N", type=numbers, default=default, help=shown)
 
 
 def _scopes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:

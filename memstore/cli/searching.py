@@ -15,7 +15,7 @@ from memstore.core.excerpt import excerpt
 from memstore.core.fences import split
 from memstore.core.model import SHELF
 from memstore.core.terms import Query, parse_query
-from memstore.errors import InputRefused, Mendable
+from memstore.errors import Mendable
 from memstore.store.search import Filters, Hit, clamp_limit
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class _Found:
 @inputs.type_filter
 @inputs.scope_filter
 @inputs.since_option
-@inputs.limit_option(20, "memories")
+@inputs.limit_option(20, "memories", clamped=True)
 @click.option("--retired", is_flag=True, help="Find retired memories too.")
 @click.option("--all-projects", is_flag=True, help="Search every project that has a store, and name it.")
 @json_option
@@ -64,7 +64,7 @@ def search(
     limit = clamp_limit(limit)
     query = parse_query(text)
     if not query.words:
-        raise InputRefused(f"there is no word in {text[:80]!r}", hint="give letters, digits or a name")
+        state.note(f"there is no word in {text[:80]!r} to search for: give letters, digits or a name")
     unavailable: list[tuple[str, str]] = []
     if all_projects:
         found = _everywhere(state, text, query, filters, limit + 1, unavailable)

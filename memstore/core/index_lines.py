@@ -271,6 +271,10 @@ def _target(link: re.Match[str]) -> str | None:
     raw = (plain if angle is None else angle).strip()
     if _SIMPLE.fullmatch(raw) and raw.casefold() != "memory.md":
         return raw
+    if "&" in raw:
+        from html import unescape
+
+        raw = unescape(raw)
     path = re.split(r"[#?]", _ESCAPED.sub(r"\1", raw), maxsplit=1)[0]
     if not path or path.startswith(("/", "\\", "~/")) or _SCHEME.match(path):
         return None

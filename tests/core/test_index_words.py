@@ -74,3 +74,8 @@ def test_a_title_that_looks_like_a_ticked_box_is_a_title(title: str) -> None:
     shown = title.replace("[", r"\[").replace("]", r"\]")
     piece = parse(f"- [{shown}](x.md) — about it")[0]
     assert (piece.kind, piece.target, piece.title) == ("pointer", "x.md", shown)
+
+
+def test_an_entity_in_a_link_is_the_character_that_it_stands_for() -> None:
+    assert parse("- [IJ](i&amp;j.md) — both")[0].target == "i&j.md"
+    assert parse("- [R](r&d.md)")[0].target == "r&d.md"
