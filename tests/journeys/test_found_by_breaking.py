@@ -244,3 +244,30 @@ def test_a_second_folder_follows_a_memory_that_took_anothers_path(
         folder = Path(second.place.placement.directory)
         assert "text of b" in (folder / "a.md").read_text()
         assert not (folder / "b.md").exists()
+
+
+def test_a_text_that_no_folder_would_show_is_refused_before_it_is_saved(here: Here) -> None:
+    with pytest.raises(Mendable, match="16777216"):
+        here.memories.write("huge", Wanted(body="x" * (16 * 1024 * 1024 + 1)))
+    assert here.memories.memories() == []
+
+
+def test_one_closed_directory_does_not_keep_an_import_from_the_others(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memstore.files import walk
+
+    source = tmp_path / "source"
+    (source / "closed").mkdir(parents=True)
+    (source / "open.md").write_text("readable\n")
+    real = walk.open_directory
+
+    def refuse(handle: int | None, name: str) -> int:
+        if name == "closed":
+            raise PermissionError(13, "Permission denied")
+        return real(handle, name)
+
+    monkeypatch.setattr(walk, "open_directory", refuse)
+    report = here.memories.import_directory(os.fspath(source))
+    assert [noted.path for noted in report.noted] == ["open.md"]
+    assert [path for path, _ in report.skipped] == ["closed"]
