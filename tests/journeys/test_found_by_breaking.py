@@ -64,7 +64,7 @@ def test_a_hand_edit_of_an_index_line_outlives_a_write_that_moves_the_line_meanw
     here.tick()
     here.put("MEMORY.md", here.get("MEMORY.md").replace("old words", "PRECIOUS"))
     real = Store.apply
-    moved = []
+    moved: list[bool] = []
 
     def apply(self: Store, change_set: ChangeSet, **more: object) -> Applied:
         if change_set.kind == "absorb" and not moved:
