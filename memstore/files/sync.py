@@ -266,6 +266,12 @@ class Sync:
                 work = plan_work(connection, row.pk, since, forced, removals, plan.blocked)
             found.omitted = found.omitted if work.omitted is None else work.omitted
             outcome = carry_out(folder, work, found, partial(self._index_without, row, forced, work))
+            if not folder.is_in_place():
+                # What was put went along with the old directory: nothing of it is shown under the path.
+                found.notices.append(
+                    f"{folder.path} was moved or deleted meanwhile; the next sync shows the files again"
+                )
+                return
             complete = not (outcome.failed or outcome.surprises or work.held or found.pending)
             if outcome.shown or (complete and row.shows < upto):
                 # Should a power cut undo this, the files still say what the store says, and are accepted.

@@ -1,18 +1,13 @@
 from __future__ import annotations
 
-from memstore.core.taxonomy import DEFAULT_TYPE, NEEDS, PARTS, TYPES, known_type
+from memstore.core.frontmatter import compose, read
+from memstore.core.taxonomy import DEFAULT_TYPE, TYPES
 
 
-def test_the_four_types_are_known_whatever_their_case() -> None:
-    assert [known_type(kind) for kind in TYPES] == list(TYPES)
-    assert known_type(" Feedback ") == "feedback"
-
-
-def test_anything_else_is_no_type() -> None:
-    assert [known_type(text) for text in (None, "", "note", "user # who")] == [None] * 4
-
-
-def test_every_type_says_what_it_needs() -> None:
-    assert tuple(NEEDS) == TYPES
-    assert set(PARTS) <= set(TYPES)
+def test_each_type_is_read_as_it_is_written_and_a_new_memory_gets_one_of_them() -> None:
+    assert [read(compose("a", "b", kind, "text")).type for kind in TYPES] == list(TYPES)
     assert DEFAULT_TYPE in TYPES
+
+
+def test_an_unknown_type_is_kept_as_it_is() -> None:
+    assert read(compose("a", "b", "recipe", "text")).type == "recipe"

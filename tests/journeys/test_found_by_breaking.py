@@ -271,3 +271,25 @@ def test_one_closed_directory_does_not_keep_an_import_from_the_others(
     report = here.memories.import_directory(os.fspath(source))
     assert [noted.path for noted in report.noted] == ["open.md"]
     assert [path for path, _ in report.skipped] == ["closed"]
+
+
+def test_what_went_along_with_a_moved_folder_does_not_count_as_shown(
+    here: Here, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from memstore.files.folder import Folder
+
+    here.memories.write("first", Wanted(body="x"))
+    real = Folder.put_many
+
+    def moved_away(self: Folder, files: list[tuple[str, bytes, bytes | None]]) -> object:
+        if here.folder.exists():
+            here.folder.rename(tmp_path / "moved")
+        return real(self, files)
+
+    monkeypatch.setattr(Folder, "put_many", moved_away)
+    saved = here.memories.write("second", Wanted(body="y"))
+    assert "moved or deleted meanwhile" in saved.files.notices[0]
+    monkeypatch.undo()
+    here.tick()
+    here.memories.sync()
+    assert {"MEMORY.md", "first.md", "second.md"} <= {path.name for path in here.folder.iterdir()}
