@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, Protocol
 
 import memstore.core.decisions as d
 from memstore.core.gates import PutAllBack, Stop
@@ -31,6 +31,15 @@ from memstore.world import World
 
 Verdict = Literal["ask", "accept", "restore"]
 
+
+class OpenFolder(Protocol):
+    """`Folder.open`, or what stands for it where the file system itself is given."""
+
+    def __call__(
+        self, path: str, *, create: bool = False, now: Callable[[], int], pause: Callable[[float], None]
+    ) -> Folder | None: ...
+
+
 _ROUNDS = 8
 _SECOND_LOOK = 1.05
 """Seconds after which a second scan may agree with the first."""
@@ -39,7 +48,17 @@ _SECOND_LOOK = 1.05
 class Sync:
     """One store and the one folder it is shown in here. `path` None: nowhere, and `refusal` says why."""
 
-    def __init__(self, store: Store, path: str | None, root: str, world: World, *, refusal: str = "") -> None:
+    def __init__(
+        self,
+        store: Store,
+        path: str | None,
+        root: str,
+        world: World,
+        *,
+        refusal: str = "",
+        open_folder: OpenFolder = Folder.open,
+    ) -> None:
+        self._open_folder = open_folder
         self._store = store
         self._path = path
         self._root = root
@@ -102,7 +121,7 @@ class Sync:
             found.refuse("the store is read-only: nothing is taken in or projected")
             return
         try:
-            folder = Folder.open(self._path, now=self._nanoseconds, pause=self._world.pause)
+            folder = self._open_folder(self._path, now=self._nanoseconds, pause=self._world.pause)
             if folder is None:
                 work(None, found)
                 return
@@ -237,7 +256,7 @@ class Sync:
         with self._store.view() as connection:
             if not lines.entries(connection) and not lines.rows(connection):
                 return
-        folder = Folder.open(self._path, create=True, now=self._nanoseconds, pause=self._world.pause)
+        folder = self._open_folder(self._path, create=True, now=self._nanoseconds, pause=self._world.pause)
         assert folder is not None
         with folder, folder.turn(self._store.directory):
             if swept is not None:
