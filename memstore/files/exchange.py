@@ -10,18 +10,22 @@ import errno
 import fcntl
 import functools
 import os
+import stat
 import sys
 from collections.abc import Callable
 
 _NO_REPLACE, _EXCHANGE = (4, 2) if sys.platform == "darwin" else (1, 2)
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
+_NO_LINKS = _UNSUPPORTED | {errno.EPERM, errno.EMLINK}
+"""How a file system refuses a second name for a file."""
 
 
 def exchange(directory: int, new: str, target: str, aside: str) -> str:
     """Puts `new` under the name `target`; returns the name under which what lay there came out.
 
     That is `new` where two names can change places in one step. Elsewhere the old file is linked to `aside`
-    before the rename, and a save that lands between the two calls is lost: the window is a few microseconds.
+    before the rename, or copied there where a file can have one name only; a save that lands between the two
+    calls is lost: the window is a few microseconds.
     """
     try:
         _rename_with(directory, new, target, _EXCHANGE)
@@ -29,7 +33,12 @@ def exchange(directory: int, new: str, target: str, aside: str) -> str:
     except OSError as error:
         if error.errno not in _UNSUPPORTED:
             raise
-    os.link(target, aside, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+    try:
+        os.link(target, aside, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        return _copy_out(directory, new, target, aside)
     try:
         os.rename(new, target, src_dir_fd=directory, dst_dir_fd=directory)
     except OSError:
@@ -38,15 +47,75 @@ def exchange(directory: int, new: str, target: str, aside: str) -> str:
     return aside
 
 
+def _copy_out(directory: int, new: str, target: str, aside: str) -> str:
+    """Renames `new` over `target`, whose text is safe in `aside` before it goes."""
+    handle = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        if take_read_lease(handle) is False:  # what would be written into the old file later were on no name
+            raise OSError(errno.ETXTBSY, os.strerror(errno.ETXTBSY), target)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        copy = os.open(aside, flags, 0o600, dir_fd=directory)
+        try:
+            try:
+                age = _copy(handle, copy)
+                os.rename(new, target, src_dir_fd=directory, dst_dir_fd=directory)
+            except OSError:
+                os.unlink(aside, dir_fd=directory)
+                raise
+            if _age(handle) != age:  # a save in place, just before the rename
+                os.ftruncate(copy, 0)
+                _copy(handle, copy)
+        finally:
+            os.close(copy)
+    finally:
+        os.close(handle)
+    return aside
+
+
+def _copy(source: int, copy: int) -> tuple[int, int]:
+    """The text, and the age by which it is judged whether somebody is still writing it. Returns `_age`."""
+    age = _age(source)
+    for handle in (source, copy):
+        os.lseek(handle, 0, os.SEEK_SET)
+    while piece := os.read(source, 1 << 20):
+        view = memoryview(piece)
+        while view:
+            view = view[os.write(copy, view) :]
+    sync(copy)
+    os.utime(copy, ns=(age[1], age[1]))
+    return age
+
+
+def _age(handle: int) -> tuple[int, int]:
+    status = os.fstat(handle)
+    return status.st_size, status.st_mtime_ns
+
+
 def publish(directory: int, new: str, target: str) -> None:
-    """Renames `new` to `target`; FileExistsError when there is a `target` already."""
+    """Renames `new` to `target`; FileExistsError when there is a `target` already.
+
+    Where neither the system nor a second name can tell in one step, it is a look and then the rename.
+    """
     try:
         _rename_with(directory, new, target, _NO_REPLACE)
         return
     except OSError as error:
         if error.errno not in _UNSUPPORTED:
             raise
-    os.link(new, target, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+    try:
+        os.link(new, target, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        with contextlib.suppress(FileNotFoundError):
+            os.stat(target, dir_fd=directory, follow_symlinks=False)
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from None
+        os.rename(new, target, src_dir_fd=directory, dst_dir_fd=directory)
+        return
     os.unlink(new, dir_fd=directory)
 
 

@@ -26,11 +26,18 @@ def opened(place: Path, pause: Callable[[float], None] = lambda _: None) -> Fold
     return folder
 
 
-@pytest.fixture(params=["exchange", "without"])
+@pytest.fixture(params=["exchange", "without", "without links"])
 def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The promises hold where two names can change places in one step, and where they cannot."""
-    if request.param == "without":
+    """The promises hold where two names can change places in one step, and where they cannot; also where a file
+    can have one name only."""
+    if request.param != "exchange":
         monkeypatch.setattr(exchange, "_system_call", lambda: None)
+    if request.param == "without links":
+
+        def no_links(*_: object, **__: object) -> None:
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+        monkeypatch.setattr(os, "link", no_links)
     return str(request.param)
 
 
@@ -85,6 +92,53 @@ def test_a_file_that_vanished_is_not_brought_back(tmp_path: Path, system: str):
     with opened(tmp_path) as folder, pytest.raises(errors.NotProjected, match="the file has vanished"):
         folder.put("a.md", b"new", expect=b"old")
     assert os.listdir(tmp_path) == []
+
+
+@pytest.fixture
+def no_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system without the exchange of names, on which a file has one name only."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+    monkeypatch.setattr(exchange, "_system_call", lambda: None)
+    monkeypatch.setattr(os, "link", refuse)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells that a file is open for writing")
+def test_without_links_a_file_that_somebody_is_writing_waits(tmp_path: Path, no_links: None):
+    (tmp_path / "a.md").write_bytes(b"old")
+    with opened(tmp_path) as folder:
+        with open(tmp_path / "a.md", "ab"), pytest.raises(errors.NotProjected, match="Text file busy"):
+            folder.put("a.md", b"new", expect=b"old")
+        assert os.listdir(tmp_path) == ["a.md"] and (tmp_path / "a.md").read_bytes() == b"old"
+        folder.put("a.md", b"new", expect=b"old")
+    assert os.listdir(tmp_path) == ["a.md"] and (tmp_path / "a.md").read_bytes() == b"new"
+
+
+def test_without_links_and_leases_a_save_in_place_just_before_the_rename_is_kept(
+    tmp_path: Path, no_links: None, monkeypatch: pytest.MonkeyPatch
+):
+    write, sync = temporary.write, exchange.sync
+
+    def then_save(handle: int) -> None:
+        monkeypatch.setattr(exchange, "sync", sync)
+        (tmp_path / "a.md").write_bytes(b"a younger text")
+        sync(handle)
+
+    def written(directory: int, target: str, content: bytes, mode: int | None) -> tuple[str, int]:
+        made = write(directory, target, content, mode)
+        monkeypatch.setattr(exchange, "sync", then_save)  # the next is that of the copy
+        return made
+
+    monkeypatch.setattr(exchange, "take_read_lease", lambda _: None)
+    monkeypatch.setattr(temporary, "write", written)
+    (tmp_path / "a.md").write_bytes(b"old")
+    with opened(tmp_path) as folder:
+        put = folder.put("a.md", b"new", expect=b"old")
+        assert put.came_out == b"a younger text" and put.kept
+        assert (tmp_path / put.kept).read_bytes() == b"a younger text"
+    assert (tmp_path / "a.md").read_bytes() == b"new"
 
 
 def test_what_somebody_still_has_open_for_writing_is_kept_and_read_again(tmp_path: Path):
