@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -206,10 +206,12 @@ class Memstore:
         """How things stand, after a whole scan of the folder."""
         from dataclasses import replace
 
+        from memstore.files.watch_lock import watcher_of
         from memstore.outcomes import Status
 
         report = replace(self.files.absorb(), omitted=self.files.omissions())
-        return Status(self.place, self.store.counts(), report, self.store.schema(), self.store.engine)
+        watcher = watcher_of(self.store.directory)
+        return Status(self.place, self.store.counts(), report, self.store.schema(), self.store.engine, watcher)
 
     # Undo
 
@@ -251,6 +253,16 @@ class Memstore:
         """Takes in what was edited in the folder, then shows there what the store holds."""
         return self.files.preview() if dry_run else self.files.run(verdict)
 
+    def watch(self, stopped: Callable[[], bool], *, interval: float = 10.0) -> Generator[SyncReport, None, None]:
+        """Syncs whenever something in the folder may have changed, and every `interval` seconds, until `stopped`.
+
+        Yields the first report, then those with news. Ends early where the directory has another store or folder
+        by now: open it again. Raises PlaceRefused where another process watches the store.
+        """
+        from memstore.files.watch import Watch
+
+        return Watch(self.store, self.files, self.place.folder, self.world, self._is_here).reports(interval, stopped)
+
     def import_directory(
         self, directory: str, *, dry_run: bool = False, progress: Progress | None = None
     ) -> ImportReport:
@@ -291,6 +303,11 @@ class Memstore:
         return self._resolve(found[0], take, text)
 
     # Inside
+
+    def _is_here(self) -> bool:
+        """Whether a command that starts now would find this store and this folder."""
+        known, found = self.place, find_place(self.world)
+        return (found.store, found.folder, found.refusal) == (known.store, known.folder, known.refusal)
 
     def _current(self, name: str) -> Memory:
         """The memory of a name, living or retired, after a look at the very file that is about to be returned."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from memstore.core.model import Memory, Operation
 from memstore.files.report import SyncReport
+from memstore.files.watch_lock import Watcher
 from memstore.place import Place
 
 
@@ -33,10 +34,11 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How things stand here."""
+    """How things stand here. `watcher` None: no process watches the folder."""
 
     place: Place
     counts: dict[str, int]
     files: SyncReport
     schema: int
     engine: str
+    watcher: Watcher | None

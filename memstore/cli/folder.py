@@ -50,7 +50,8 @@ def sync(state: State, dry_run: bool, verdict: str | None) -> None:
         raise exits.Finished(exits.PLACE)
 
 
-def _tell(state: State, report: SyncReport, dry_run: bool) -> None:
+def tell_each(state: State, report: SyncReport) -> None:
+    """A line for each file that was taken in, shown or removed."""
     for noted in report.absorbed:
         detail = f": {noted.detail}" if noted.detail else ""
         state.report(printable(f"{noted.what}  {noted.path}  (rule {noted.rule}{detail})"))
@@ -58,6 +59,10 @@ def _tell(state: State, report: SyncReport, dry_run: bool) -> None:
         state.report(printable(f"projected  {path}"))
     for path in report.removed:
         state.report(printable(f"removed  {path}"))
+
+
+def _tell(state: State, report: SyncReport, dry_run: bool) -> None:
+    tell_each(state, report)
     would = "would be " if dry_run else ""
     taken = f"{plural(len(report.absorbed), 'file')} {would}taken in"
     shown = f"{len(report.projected) + len(report.removed)} {would}brought up to date"

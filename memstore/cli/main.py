@@ -37,6 +37,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Files": {
         "sync": "folder",
+        "watch": "watch",
         "conflicts": "conflicts",
         "resolve": "conflicts",
         "import": "transfer",

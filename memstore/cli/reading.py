@@ -16,6 +16,7 @@ from memstore.errors import NotFound
 
 if TYPE_CHECKING:
     from memstore.core.model import Memory
+    from memstore.files.watch_lock import Watcher
     from memstore.outcomes import Status
 
 _INDEX_NAMES = (INDEX_NAME.casefold(), INDEX_NAME.removesuffix(".md").casefold())
@@ -146,6 +147,7 @@ def status(state: State) -> None:
             "engine": found.engine,
             "enabled": place.placement.enabled,
             "counts": found.counts,
+            "watch": _watcher_shape(found.watcher),
             "files": files_shape(found.files),
         }
         state.emit("status", shape)
@@ -163,12 +165,29 @@ def _facts(found: Status) -> list[tuple[str, str]]:
         ("memories", f"{counts['live']} live, {counts['retired']} retired, {kept}"),
         ("conflicts", plural(counts["conflicts"], "open conflict")),
         ("store", f"{place.store_directory} (schema {found.schema}, SQLite {found.engine})"),
+        ("watch", _watch(found)),
     ]
     if not place.placement.enabled:
         facts.append(("note", f"the client's memory is switched off: {place.placement.why}"))
     facts += [("taken in", f"{noted.path}, {noted.what}") for noted in files.absorbed]
     facts += [("no room", path) for path in files.omitted]
     return facts
+
+
+def _watcher_shape(watcher: Watcher | None) -> dict[str, object] | None:
+    from memstore.cli.shapes import moment_shape
+
+    if watcher is None:
+        return None
+    return {"pid": watcher.pid, "since": moment_shape(watcher.since), "folder": watcher.folder}
+
+
+def _watch(found: Status) -> str:
+    watcher = found.watcher
+    if watcher is None:
+        return "not running"
+    elsewhere = "" if watcher.folder == found.place.folder else f", in {watcher.folder or 'no folder'}"
+    return f"running since {when(watcher.since)}, pid {watcher.pid}{elsewhere}"
 
 
 def _marks(memory: Memory) -> str:

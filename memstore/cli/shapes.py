@@ -151,6 +151,7 @@ SHAPES: dict[str, Shape] = {
         "engine": "text",
         "enabled": "flag",
         "counts": "counts",
+        "watch": "watcher or null",
         "files": FILES,
     },
     "log": {
@@ -187,6 +188,7 @@ SHAPES: dict[str, Shape] = {
         "files": "files or null",
     },
     "sync": {"dry_run": "flag", "files": FILES},
+    "watch": {"files": FILES},  # one such object at once, then one for each look that has news
     "conflicts": {"conflicts": [CONFLICT]},
     "resolve": {"conflict": "text", "resolution": "text", "saved": "saved or null"},
     "import": {
@@ -244,6 +246,7 @@ NAMED: dict[str, object] = {
     "files": FILES,
     "saved": SAVED,
     "claim": {"store": "text", "root": "text", "ours": "flag"},
+    "watcher": {"pid": "number", "since": "time", "folder": "text or null"},
 }
 """What the words of `SHAPES` stand for that name a whole object."""
 

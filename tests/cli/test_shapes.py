@@ -13,16 +13,20 @@ from memstore.cli.shapes import ERROR, NAMED, SHAPES, content_shape, dumped, mom
 from tests.cli.conftest import Run
 
 
-def _is(value: Any, shape: Any) -> bool:
+def has_shape(value: Any, shape: Any) -> bool:
     """Whether a value has a shape, with no key more and no key less."""
     if isinstance(shape, dict):
-        return isinstance(value, dict) and value.keys() == shape.keys() and all(_is(value[k], shape[k]) for k in shape)
+        return (
+            isinstance(value, dict)
+            and value.keys() == shape.keys()
+            and all(has_shape(value[k], shape[k]) for k in shape)
+        )
     if isinstance(shape, list):
-        return isinstance(value, list) and all(_is(item, shape[0]) for item in value)
+        return isinstance(value, list) and all(has_shape(item, shape[0]) for item in value)
     if shape.endswith(" or null"):
-        return value is None or _is(value, shape.removesuffix(" or null"))
+        return value is None or has_shape(value, shape.removesuffix(" or null"))
     if shape in NAMED:
-        return _is(value, NAMED[shape])
+        return has_shape(value, NAMED[shape])
     return bool(_PLAIN[shape](value))
 
 
@@ -86,10 +90,10 @@ def test_every_command_prints_its_shape(
         assert done.code == 0, (call, done)
         assert done.out.count("\n") == 1
         shape = {"memstore": "number", "command": "text", **SHAPES[call[0]]}
-        assert _is(done.json, shape), (call, done.json)
+        assert has_shape(done.json, shape), (call, done.json)
         assert (done.json["memstore"], done.json["command"]) == (1, call[0])
         seen.add(call[0])
-    assert seen == SHAPES.keys()
+    assert seen == SHAPES.keys() - {"watch"}  # which does not end by itself: see test_watch.py
 
 
 @pytest.mark.parametrize(
@@ -109,7 +113,7 @@ def test_an_error_is_json_too(run: Run, call: tuple[str, ...]):
     error = failed.json["error"]
     assert failed.json["memstore"] == 1
     assert error["code"] == failed.code != 0
-    assert _is({key: error[key] for key in ERROR}, ERROR)
+    assert has_shape({key: error[key] for key in ERROR}, ERROR)
     assert failed.err.startswith(f"memstore: {error['message'][:20]}")
 
 

@@ -1,0 +1,100 @@
+"""`watch`."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from memstore.cli.folder import tell_each
+from memstore.cli.state import State, json_option
+from memstore.cli.telling import tell_troubles
+from memstore.cli.terminal import plural, printable
+
+if TYPE_CHECKING:
+    from memstore.app import Memstore
+    from memstore.files.report import SyncReport
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(slots=True)
+class _Sums:
+    taken: int = 0
+    shown: int = 0
+
+
+@click.command()
+@click.option(
+    "--interval",
+    metavar="SECONDS",
+    type=click.FloatRange(1, 3600),
+    default=10,
+    show_default=True,
+    help="Look at the files at least this often, whatever the system tells of changes.",
+)
+@json_option
+@click.pass_obj
+def watch(state: State, interval: float) -> None:
+    """Take edits of the memory files in as they are made, until stopped.
+
+    Every other command takes edits in before it does anything else, so nothing is lost without this one. While
+    it runs, other programs' edits are in the store half a second after they were made, and a folder that was
+    swept away comes back by itself. Ctrl-C or SIGTERM ends it; `memstore status` shows it. There is one for
+    each store.
+
+    With --json: an object on a line of its own for each look that has news, the first one at once.
+    """
+    sums = _Sums()
+    with _until_told() as stopped:
+        while not stopped():  # it comes back where the directory has another folder or store by now
+            with state.open(make=True) as memories:
+                _watch(state, memories, interval, stopped, sums)
+    shown = plural(sums.shown, "file")
+    state.report(f"ended: took in {plural(sums.taken, 'change')}, brought {shown} up to date")
+
+
+def _watch(state: State, memories: Memstore, interval: float, stopped: Callable[[], bool], sums: _Sums) -> None:
+    with closing(memories.watch(stopped, interval=interval)) as reports:
+        for number, report in enumerate(reports):
+            sums.taken += len(report.absorbed)
+            sums.shown += len(report.projected) + len(report.removed)
+            _tell(state, report)
+            if number == 0:
+                where = memories.place.folder or memories.place.placement.directory
+                state.report(printable(f"watching {where}"))
+
+
+def _tell(state: State, report: SyncReport) -> None:
+    if state.json:
+        from memstore.cli.shapes import files_shape
+
+        state.emit("watch", {"files": files_shape(report)})
+    tell_each(state, report)
+    tell_troubles(state, report)
+
+
+@contextmanager
+def _until_told() -> Iterator[Callable[[], bool]]:
+    """Whether a signal asked for the end. A second one of its kind does what it did before this was called."""
+    told: list[int] = []
+    # What is ignored stays so: nohup and shells in the background do that.
+    earlier = {number: signal.getsignal(number) for number in _SIGNALS}
+    earlier = {number: before for number, before in earlier.items() if before is not signal.SIG_IGN}
+
+    def tell(number: int, _: FrameType | None) -> None:
+        told.append(number)
+        signal.signal(number, earlier[signal.Signals(number)] or signal.SIG_DFL)
+
+    try:
+        for number in earlier:
+            signal.signal(number, tell)
+        yield lambda: bool(told)
+    finally:
+        for number, before in earlier.items():
+            signal.signal(number, before or signal.SIG_DFL)
