@@ -68,9 +68,9 @@ def _copy_out(directory: int, new: str, target: str, aside: str) -> str:
                 os.ftruncate(copy, 0)
                 _copy(handle, copy)
         finally:
-            os.close(copy)
+            close(copy)
     finally:
-        os.close(handle)
+        close(handle)
     return aside
 
 
@@ -117,6 +117,12 @@ def publish(directory: int, new: str, target: str) -> None:
         os.rename(new, target, src_dir_fd=directory, dst_dir_fd=directory)
         return
     os.unlink(new, dir_fd=directory)
+
+
+def close(handle: int) -> None:
+    """Lets go of a descriptor whose text is safe already: what the system says to that changes nothing."""
+    with contextlib.suppress(OSError):
+        os.close(handle)
 
 
 def sync(handle: int) -> None:

@@ -80,6 +80,11 @@ class Folder:
             if create:
                 os.makedirs(real, exist_ok=True)
             handle = walk.open_directory(None, real)
+            try:
+                reason = _unsafe(os.fstat(handle), real)
+            except OSError:
+                exchange.close(handle)
+                raise
         except FileNotFoundError:
             return None
         except ValueError:
@@ -91,9 +96,8 @@ class Folder:
                 f"the memory folder {path} cannot be opened: {os.strerror(error.errno or 0)}",
                 hint="mend its permissions",
             ) from None
-        reason = _unsafe(os.fstat(handle), real)
         if reason:
-            os.close(handle)
+            exchange.close(handle)
             raise reason
         return cls(handle, real, reserved, now, pause)
 
@@ -106,16 +110,16 @@ class Folder:
     def close(self) -> None:
         """Lets go of the directory."""
         if self._handle >= 0:
-            os.close(self._handle)
+            exchange.close(self._handle)
             self._handle = -1
 
     def is_in_place(self) -> bool:
         """Whether the path still leads to this folder: it may have been moved or deleted since."""
         try:
             there = os.stat(self.path, follow_symlinks=False)
+            return os.path.samestat(there, os.fstat(self._handle))
         except OSError:
             return False
-        return os.path.samestat(there, os.fstat(self._handle))
 
     def stamp(self) -> str:
         """Changes when a name at the top of the folder appears, goes or changes places."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from memstore import errors
 from memstore.core import names
 from memstore.core.model import INDEX_NAME, LARGEST
-from memstore.files import temporary, walk
+from memstore.files import exchange, temporary, walk
 
 FOREIGN_LISTED = 100
 _DEEPEST = 16
@@ -56,10 +56,12 @@ class _Found:
 def scan(root: int, path: str, reserved: Collection[str]) -> Scan:
     """Scans the open directory `root`, known as `path`."""
     found = _Found(path, reserved)
-    before = os.fstat(root)
-    # A deleted directory can be listed, and is empty: that says nothing about its files.
-    found.complete = before.st_nlink > 0
+    stamp = ""
     try:
+        before = os.fstat(root)
+        stamp = walk.stamp_of(before)
+        # A deleted directory can be listed, and is empty: that says nothing about its files.
+        found.complete = before.st_nlink > 0
         # A listing has a position, which descriptors of one opening share: another thread may be listing.
         handle = walk.open_directory(root, ".")
     except OSError:
@@ -68,7 +70,7 @@ def scan(root: int, path: str, reserved: Collection[str]) -> Scan:
         try:
             _list(handle, "", 0, found)
         finally:
-            os.close(handle)
+            exchange.close(handle)
     collisions = _sort_out(found)
     return Scan(
         files=found.files,
@@ -79,7 +81,7 @@ def scan(root: int, path: str, reserved: Collection[str]) -> Scan:
         foreign=tuple(map(_told, sorted(found.foreign)[:FOREIGN_LISTED])),
         temporary=tuple(sorted(found.temporary)),
         complete=found.complete,
-        stamp=walk.stamp_of(before),
+        stamp=stamp,
     )
 
 
@@ -136,7 +138,7 @@ def _enter(handle: int, name: str, prefix: str, depth: int, found: _Found) -> No
     try:
         _list(child, f"{prefix}{name}/", depth + 1, found)
     finally:
-        os.close(child)
+        exchange.close(child)
 
 
 def _strange(entry: os.DirEntry[str], status: os.stat_result, prefix: str, found: _Found) -> None:

@@ -14,6 +14,7 @@ from typing import Self
 
 from memstore import errors
 from memstore.core.ids import digest
+from memstore.files import exchange
 
 _STEP = 0.002
 
@@ -46,7 +47,7 @@ class FolderTurn:
 
     def __exit__(self, *_: object) -> None:
         if self._handle >= 0:
-            os.close(self._handle)
+            exchange.close(self._handle)
             self._handle = -1
 
     def _lock(self) -> None:
@@ -61,4 +62,9 @@ class FolderTurn:
                         f"another process has been at the files in {self._folder} for {self._wait:g} seconds",
                         hint="try again; what is saved in the store is safe meanwhile",
                     ) from None
+            except OSError as error:
+                raise errors.StoreUnavailable(
+                    f"{self._path} cannot be locked: {os.strerror(error.errno or 0)}",
+                    hint="set MEMSTORE_HOME to a directory on a file system that has locks",
+                ) from error
             self._pause(_STEP)

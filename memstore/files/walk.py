@@ -67,12 +67,12 @@ def parent(root: int, path: str, *, make: bool = False) -> Iterator[tuple[int, s
         for part in above:
             below = _enter(handle, part, make)
             if handle != root:
-                os.close(handle)
+                exchange.close(handle)
             handle = below
         yield handle, name
     finally:
         if handle != root:
-            os.close(handle)
+            exchange.close(handle)
 
 
 def open_directory(handle: int | None, name: str) -> int:
@@ -107,7 +107,7 @@ def read(directory: int, name: str, now: int, *, links: int = 1, moved: bool = F
     except OSError as error:
         return strange_of(error)
     finally:
-        os.close(handle)
+        exchange.close(handle)
     if len(content) > LARGEST:
         return Strange("it is too large to be a memory")
     if held is None:
