@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from memstore.files.freshness import has_news
 from memstore.place import Place, find_place, registered
 from memstore.store.search import Filters, Hit
 from memstore.store.store import Made, Store
-from memstore.world import World
+from memstore.world import World, author
 
 if TYPE_CHECKING:
     # What a search does not need is imported where it is used: it would cost most of the time that a search takes.
@@ -62,7 +62,11 @@ class Memstore:
         """The store's one folder here."""
         from memstore.files.sync import Sync
 
-        return Sync(self.store, self.place.folder, self.place.root.path, self.world, refusal=self.place.refusal)
+        root = self.place.root
+        return Sync(
+            self.store, self.place.folder, root.path, self.world, refusal=self.place.refusal,
+            author=partial(author, self.world, root),
+        )  # fmt: skip
 
     @cached_property
     def _writer(self) -> Writer:

@@ -24,6 +24,43 @@ CREATE TABLE folder (
     stamp    TEXT
 ) STRICT;
 
+CREATE TABLE inbox (
+    seq       INTEGER PRIMARY KEY AUTOINCREMENT,
+    id        TEXT NOT NULL UNIQUE,
+    kind      TEXT NOT NULL CHECK (kind IN ('load', 'read', 'write', 'edit')),
+    state     TEXT NOT NULL CHECK (state IN ('open', 'done', 'settled', 'dead', 'heard')),
+    folder    TEXT NOT NULL,
+    name      TEXT NOT NULL,
+    session   TEXT NOT NULL,
+    message   TEXT,
+    worktree  TEXT,
+    branch    TEXT,
+    found     ANY,
+    original  ANY,
+    result    ANY,
+    taken     ANY,
+    at        INTEGER NOT NULL,
+    operation INTEGER REFERENCES operation (seq)
+) STRICT;
+
+CREATE TABLE kept (
+    folder INTEGER NOT NULL REFERENCES folder (pk),
+    path   TEXT NOT NULL,
+    memory INTEGER REFERENCES memory (pk),
+    base   INTEGER REFERENCES text (id),
+    lines  TEXT,
+    since  TEXT NOT NULL,
+    PRIMARY KEY (folder, path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE known_since (
+    folder INTEGER NOT NULL REFERENCES folder (pk),
+    name   TEXT NOT NULL,
+    text   INTEGER NOT NULL REFERENCES text (id),
+    at     INTEGER NOT NULL,
+    PRIMARY KEY (folder, name, text)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE line (
     pk        INTEGER PRIMARY KEY,
     id        TEXT NOT NULL UNIQUE,
@@ -106,6 +143,16 @@ CREATE VIRTUAL TABLE search_index USING fts5(
     tokenize="porter unicode61 remove_diacritics 0 categories 'L* M* N* P* S* Co Cn'"
 );
 
+CREATE TABLE seen (
+    session TEXT NOT NULL,
+    folder  TEXT NOT NULL,
+    name    TEXT NOT NULL,
+    text    INTEGER NOT NULL REFERENCES text (id),
+    loaded  INTEGER NOT NULL CHECK (loaded IN (0, 1)),
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (session, folder, name)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE set_aside (
     pk     INTEGER PRIMARY KEY,
     folder INTEGER NOT NULL REFERENCES folder (pk),
@@ -175,6 +222,10 @@ CREATE TABLE version (
 ) STRICT;
 
 CREATE INDEX conflict_open ON conflict (pk) WHERE resolved IS NULL;
+
+CREATE INDEX inbox_operation ON inbox (operation) WHERE operation IS NOT NULL;
+
+CREATE INDEX inbox_waiting ON inbox (folder, name) WHERE state IN ('open', 'done');
 
 CREATE INDEX line_free ON line (scope, layer) WHERE kind = 'free' AND live = 1;
 

@@ -33,8 +33,8 @@ class Shown:
     `version`: what B was put or accepted as; no rule depends on it.
     `missing_since`: unix microseconds of the scan that first missed the file.
     `since`: texts that became known after B.
-    `earlier`: the texts that a projection replaced, newest first. Texts that only another save replaced do
-    not belong here: taking one's own lines out again is no old buffer.
+    `earlier`: the texts that were there before the newest projection, newest first. Texts that only saves have
+    replaced since then do not belong here: taking one's own lines out again is no old buffer.
     `flagged`: the lines that rule 25 has kept once.
     """
 

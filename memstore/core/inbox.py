@@ -9,6 +9,8 @@
     the conflict's other side; else it is a new version.
 11. A row never changes B: its result joins the texts that became known since. A file that nobody signed was made
     from the nearest of them.
+
+Rule 5: a call that was about to begin and was not heard of again may have happened all the same: `happened`.
 """
 
 from __future__ import annotations
@@ -69,8 +71,7 @@ def unsigned(text: bytes | None, head: bytes | None, known: Collection[bytes], *
         return None
     base = _nearest(text, sorted(known))
     if older:
-        left = Counter(text.split(b"\n"))
-        base = b"\n".join(line for line in base.split(b"\n") if line in left)
+        base = shared(base, text)
     return _merged(base, head, text, rule=7)
 
 
@@ -93,6 +94,44 @@ def take(row: Row, head: bytes | None, seen: bytes | None) -> Step:
     if _lines(head) - _lines(row.result):
         return Step(head, row.result, row.original, 10)
     return Step(row.result, None, row.original, 10)
+
+
+def happened(
+    outcome: bytes,
+    file: bytes | None,
+    told: Iterable[bytes],
+    shown: bytes,
+    others: Collection[bytes],
+    results: Collection[bytes],
+) -> bool:
+    """Rule 5: whether a call of which nothing more was heard took place after all.
+
+    It did where the file, or a text that another session tells of (`told`), is its outcome or was made from that
+    rather than from any other text. `shown` is B; `others`: what the call found, and what became known since B;
+    `results`: what other rows say was written.
+    """
+    if file is not None and _is_of(file, outcome, shown, {*others, *results}):
+        return True
+    return any(_is_of(text, outcome, shown, others) for text in told)
+
+
+def merge_older(base: bytes, head: bytes, text: bytes) -> Step:
+    """Rule 35 of `core/reconcile.py`, for a text that may be older than its base: what it has and the base has not
+    is taken in; what it lacks may be younger than it is, and stays."""
+    return _merged(shared(base, text), head, text, rule=35)
+
+
+def shared(base: bytes, text: bytes) -> bytes:
+    """Of a base the lines that a text still has: as its base it takes nothing out."""
+    left = Counter(text.split(b"\n"))
+    return b"\n".join(line for line in base.split(b"\n") if line in left)
+
+
+def _is_of(text: bytes, outcome: bytes, shown: bytes, others: Collection[bytes]) -> bool:
+    if alike(text, outcome):
+        return True
+    likeliest = made_from(text, shown, others)
+    return text not in others and made_from(text, likeliest, {outcome}) == outcome
 
 
 def _merged(base: bytes, head: bytes, result: bytes, *, rule: int) -> Step:

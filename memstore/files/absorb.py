@@ -13,12 +13,13 @@ from dataclasses import dataclass, field, replace
 import memstore.core.decisions as d
 from memstore.core.changes import Change, Create, LineChange, OpenConflict, Rename, Retire, Revise
 from memstore.core.frontmatter import alike, read
+from memstore.core.inbox import made_from, merge_older
 from memstore.core.merge import merge_texts
 from memstore.core.model import SHELF, Memory
 from memstore.core.names import collision_key
 from memstore.core.reconcile import reconcile_name
 from memstore.files.report import Noted, counted
-from memstore.store import reader
+from memstore.store import inbox, reader
 from memstore.store.connection import Reading
 from memstore.store.shown import (
     Aside,
@@ -94,7 +95,8 @@ class Absorber:
         self._now = now
         self.first = first
         """Whether the folder is met for the first time."""
-        self._due_at = None if first or listing_wait is None else now + listing_wait
+        self.due_at = None if first or listing_wait is None else now + listing_wait
+        """Rule 18 of the index: when a topic that its author may be about to list gets a line of ours."""
         self.plan = Plan()
 
     def known(self, name: str) -> tuple[ShownRow | None, Memory | None]:
@@ -115,18 +117,23 @@ class Absorber:
             return None, there
         return row, head or there
 
-    def shown_value(self, name: str, row: ShownRow) -> d.Shown:
+    def since(self, name: str) -> tuple[bytes, ...]:
+        """The texts that became known under a name since its B."""
+        return inbox.known_since(self._connection, self._folder, name)
+
+    def shown_value(self, name: str, row: ShownRow, since: tuple[bytes, ...] = ()) -> d.Shown:
         """B as the rules want it."""
         return d.Shown(
             row.content,
             row.version,
             row.missing_since,
+            since=since,
             earlier=lambda: self.texts_before(name),
             flagged=frozenset(row.flagged),
         )
 
     def texts_before(self, name: str) -> list[bytes]:
-        """The texts that projections replaced under a name, newest first."""
+        """The texts that were there under a name before its newest projection, newest first."""
         return texts_before(self._connection, self._folder, name)
 
     def stored_value(self, head: Memory) -> d.Stored:
@@ -147,13 +154,38 @@ class Absorber:
         if row is None and before is not None and content is not None and alike(content, before.content):
             self.plan.project[name] = content  # nobody touched it: another memory stands here by now, and is put
             return
-        self._decide(name, seen, row, head)
+        self._decide(name, seen, row, head, self.since(name))
 
-    def decide_over(self, name: str, seen: Seen, base: ShownRow | None) -> None:
-        """As `decide`, with what was shown before as B: for a file that a projection brought to light."""
-        self._decide(name, seen, *self.about(name, base))
+    def decide_over(self, name: str, seen: Seen, base: ShownRow | None, since: tuple[bytes, ...]) -> None:
+        """As `decide`, with what was shown and known before: for a file that a projection brought to light."""
+        self._decide(name, seen, *self.about(name, base), since)
 
-    def _decide(self, name: str, seen: Seen, row: ShownRow | None, head: Memory | None) -> None:
+    def take_older(self, name: str, content: bytes, base: bytes) -> None:
+        """Takes in what a text has that its base has not; what it lacks may be younger than it is."""
+        _, head = self.about(name, shown_row(self._connection, self._folder, name))
+        if head is None or not head.state.live:
+            self._decide(name, Seen(d.File(name, content), None), None, head, ())
+            return
+        step = merge_older(base, head.state.content, content)
+        if step.other is not None:
+            self._conflict(name, head, step.other, base, conflict_note(step.rule))
+            self.plan.noted.append(Noted(name, "conflict", step.rule, conflict_note(step.rule)))
+        elif not alike(step.content, head.state.content):
+            self.plan.changes.append(Revise(head.id, head.token, step.content, merged=True))
+            self.plan.noted.append(Noted(name, "merged", step.rule))
+
+    def _decide(
+        self, name: str, seen: Seen, row: ShownRow | None, head: Memory | None, since: tuple[bytes, ...]
+    ) -> None:
+        content = seen.file.content
+        if since and content is not None and seen.file.trouble is None:
+            if row is not None:
+                row = replace(row, content=made_from(content, row.content, since))
+            elif head is not None and head.state.live and not alike(content, head.state.content):
+                if content in since:
+                    self.plan.project[name] = content  # a session put it there, and the memory has moved on
+                    return
+                row = ShownRow(name, head.id, 0, made_from(content, since[0], since[1:]))
         if seen.file.content is None and head is not None and head.state.live and row is not None:
             if collision_key(head.path) != collision_key(name):
                 self.plan.shown.append(Forget(name))  # it stands elsewhere by now, so its old file has to be gone
@@ -161,7 +193,7 @@ class Absorber:
             self.plan.gone.add(head.id)
         decision = reconcile_name(
             seen.file,
-            None if row is None else self.shown_value(name, row),
+            None if row is None else self.shown_value(name, row, since),
             None if head is None else self.stored_value(head),
             now=self._now,
         )
@@ -215,7 +247,7 @@ class Absorber:
                 self._revise(name, seen, row, head, decision)
             case d.Conflict(other=other, base=base, fields=fields, rule=rule):
                 assert head is not None
-                note = f"both sides changed {', '.join(fields)}" if fields else _conflict_note(rule)
+                note = f"both sides changed {', '.join(fields)}" if fields else conflict_note(rule)
                 self._conflict(name, head, other, base, note)
                 plan.shown.append(self._shows(name, head, seen, row, 0, current=head.state.content))
                 plan.project[name] = other
@@ -243,7 +275,7 @@ class Absorber:
 
     def _create(self, name: str, seen: Seen, content: bytes, rule: int) -> None:
         memory = self._new_id()
-        self.plan.changes.append(Create(memory, SHELF, name, content, due_at=self._due_at))
+        self.plan.changes.append(Create(memory, SHELF, name, content, due_at=self.due_at))
         self.plan.made[collision_key(name)] = memory
         self.plan.shown.append(ShownRow(name, memory, 1, content, seen.stamp))
         self.plan.noted.append(Noted(name, "created", rule, unreadable(content)))
@@ -296,7 +328,8 @@ def unreadable(content: bytes) -> str:
     return "; ".join(f"line {problem.line}: {problem.reason}" for problem in problems[:_TOLD]) + more
 
 
-def _conflict_note(rule: int) -> str:
+def conflict_note(rule: int) -> str:
+    """Why there are two texts, for a person."""
     if rule == 17:
         return "a file with another text lay under the name"
     return "both sides changed the same lines"

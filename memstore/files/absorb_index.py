@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from json import dumps, loads
 
 from memstore.core.changes import AddIndexLine, LineChange, OpenConflict, SetIndexLine, SetListing
+from memstore.core.inbox import made_from, shared
 from memstore.core.index import base_of, merge, take_in
 from memstore.core.index_lines import parse
 from memstore.core.index_render import Rendering
@@ -81,10 +81,38 @@ def _absorb_text(
     if edit.restores:
         _put_back(absorber, content, "a list that was made up while the index was missing", rule=3)
         return
+    _add(plan, edit, rows, new_id, rule=5)
+
+
+def absorb_call(
+    connection: Reading,
+    row: ShownRow | None,
+    base: bytes,
+    content: bytes,
+    absorber: Absorber,
+    new_id: Callable[[], str],
+    *,
+    rule: int,
+) -> None:
+    """Adds to the plan what a session's call, or a file that it overwrote, means: `content` was made of `base`.
+
+    `row`: B; `rule`: of `core/inbox.py`. A text that is blank or not UTF-8 says nothing.
+    """
+    if _not_utf8(content) is not None or _not_utf8(base) is not None:
+        return
+    plan, text, rows = absorber.plan, content.decode("utf-8"), lines.rows(connection)
+    ids = [] if row is None else _ids(row)
+    before = base_of(base.decode("utf-8"), "" if row is None else _text(row), ids)
+    edit = merge(before, rows, text, resolver(connection, plan.made), gone=plan.gone)
+    if not edit.restores:
+        _add(plan, edit, rows, new_id, rule)
+
+
+def _add(plan: Plan, edit: IndexEdit, rows: list[Line], new_id: Callable[[], str], rule: int) -> None:
     plan.lines += translated(edit.changes, rows, new_id)
     plan.conflicts += _conflicts(edit, rows, new_id)
     if edit.changes or edit.conflicts:
-        plan.noted.append(Noted(INDEX_NAME, "conflict" if edit.conflicts else "revised", 5, _told(edit)))
+        plan.noted.append(Noted(INDEX_NAME, "conflict" if edit.conflicts else "revised", rule, _told(edit)))
     if edit.kept:
         one = len(edit.kept) == 1
         stay = "stays, for it" if one else "stay, for they"
@@ -111,22 +139,15 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
 
 
-def leftover_base(row: ShownRow | None, before: Sequence[bytes], content: bytes) -> ShownRow | None:
-    """A base for an index that a dead process left behind, when nobody knows what it was made from.
+def older_base(row: ShownRow | None, others: Sequence[bytes], content: bytes) -> ShownRow | None:
+    """A base for an index when nobody knows what it was made from: it takes nothing out.
 
-    Of the texts that were shown the nearest, but only the lines that the leftover still has: what it lacks may
-    be younger than it is, so it takes nothing out.
+    Of the texts that were known the nearest, but only the lines that the index still has: what it lacks may be
+    younger than it is.
     """
     if row is None:
         return None
-    left = Counter(content.split(b"\n"))
-
-    def distance(text: bytes) -> int:
-        known = Counter(text.split(b"\n"))
-        return (known - left).total() + (left - known).total()
-
-    shared = [line for line in min((row.content, *before), key=distance).split(b"\n") if line in left]
-    return replace(row, content=b"\n".join(shared), lines=None)
+    return replace(row, content=shared(made_from(content, row.content, others), content), lines=None)
 
 
 def _failed_write(content: bytes, row: ShownRow | None) -> str | None:

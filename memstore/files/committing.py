@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import memstore.core.decisions as d
 from memstore.core.changes import ChangeSet
-from memstore.core.model import INDEX_NAME, Provenance
+from memstore.core.inbox import made_from
+from memstore.core.model import INDEX_NAME
 from memstore.errors import NameTaken, StaleVersion, StoreBusy
 from memstore.files.absorb import Absorber, Plan, Seen
-from memstore.files.absorb_index import absorb_index, accepted_index, leftover_base
-from memstore.files.folder import Folder
+from memstore.files.absorb_index import absorb_index, accepted_index, older_base
+from memstore.files.folder import Folder, Leftover
+from memstore.files.inbox import NOBODY, Inbox
 from memstore.files.intake import Intake, plan_intake, unknown
 from memstore.files.project import Surprise
 from memstore.files.report import Findings
 from memstore.files.scan import Scan
 from memstore.files.walk import FileRead
-from memstore.store import lines, shown
+from memstore.store import inbox, kept, lines, shown
 from memstore.store.connection import Reading
-from memstore.store.shown import Aside, FolderRow, ShownRow
+from memstore.store.kept import LetGo
+from memstore.store.shown import Aside, Before, FolderRow, ShownRow
 from memstore.store.store import Store
 from memstore.world import World
 
@@ -26,15 +30,14 @@ _ATTEMPTS = 100
 _SETTLING = (0.05, 0.2, 0.8, 0.2)
 """Seconds between looks at a file that somebody may still be writing."""
 
-_EDITOR = Provenance("file", "whoever edited the files")
-
 
 class Committer:
     """Takes in what one folder of one store has to tell."""
 
-    def __init__(self, store: Store, world: World) -> None:
+    def __init__(self, store: Store, world: World, sessions: Inbox) -> None:
         self._store = store
         self._world = world
+        self._sessions = sessions
 
     def absorber(self, connection: Reading, row: FolderRow, *, first: bool) -> Absorber:
         return Absorber(connection, row.pk, self._world.new_id, self._world.clock(), first=first)
@@ -64,7 +67,7 @@ class Committer:
                 self._store.show(row.pk, plan.shown)
             return None
         change_set = ChangeSet(
-            self._world.new_id(), "absorb", self._world.clock(), _EDITOR, tuple(plan.changes), tuple(plan.lines),
+            self._world.new_id(), "absorb", self._world.clock(), NOBODY, tuple(plan.changes), tuple(plan.lines),
             tuple(plan.conflicts), reason=reason, real=False,
         )  # fmt: skip
         return self._store.apply(change_set, folder=row.pk, shown_changes=plan.shown).seq
@@ -91,27 +94,43 @@ class Committer:
         if not left:
             return
         with self._store.view() as connection:
-            news = {item.kept for item in unknown(connection, left)}
+            # What was begun is gone on with, although its text is known by now.
+            news = {item.kept for item in unknown(connection, left)} | kept.paths(connection, row.pk)
         for item in left:
-            if item.kept not in news:
+            if item.kept in news:
+                self.look(folder, row, self._left_behind(row, item), found)
+            else:
                 folder.discard(item.kept, item.content)
-                continue
-            with self._store.view() as connection:
-                base = shown.shown_row(connection, row.pk, item.target)
-                if item.target == INDEX_NAME:
-                    base = leftover_base(base, shown.texts_before(connection, row.pk, INDEX_NAME), item.content)
-            self.look(folder, row, Surprise(item.target, item.content, item.settled, base, item.kept), found)
+
+    def _left_behind(self, row: FolderRow, item: Leftover) -> Surprise:
+        """With what had been shown there when it came out; if that is not known, with what takes nothing out."""
+        with self._store.view() as connection:
+            base = shown.shown_row(connection, row.pk, item.target)
+            keep = kept.kept(connection, row.pk, item.kept)
+            since = inbox.known_since(connection, row.pk, item.target)
+            if keep is not None:
+                since = keep.since
+                base = None if keep.base is None else ShownRow(item.target, keep.memory, 0, keep.base, lines=keep.lines)
+            elif item.target == INDEX_NAME:
+                base = older_base(base, shown.texts_before(connection, row.pk, INDEX_NAME), item.content)
+        return Surprise(item.target, item.content, item.settled, base, item.kept, since=since)
 
     def look(self, folder: Folder, row: FolderRow, surprise: Surprise, found: Findings) -> str:
         """Rule 35: what came out is kept until nobody writes it any more, and goes when its text is safe.
 
-        The answer says why it cannot be taken in, or nothing.
+        Whoever may have written it is heard first (rule 5). The answer says why it cannot be taken in, or nothing.
         """
+        self._sessions.wait_for(row.path, surprise.name)
+        self._sessions.work_in(row, found, partial(texts_at, folder, also=surprise))
         for wait in _SETTLING:
             if surprise.settled:
                 refusal = self.take_in(row, surprise, found)
-                if refusal or folder.discard(surprise.kept, surprise.content):
+                if refusal:
                     return refusal
+                if folder.discard(surprise.kept, surprise.content):
+                    gone = (LetGo(surprise.kept), Before(surprise.name, surprise.content))
+                    self._store.show(row.pk, gone, durable=False)
+                    return ""
                 taken = surprise.content
             else:
                 taken = None
@@ -132,14 +151,13 @@ class Committer:
     def take_in(self, row: FolderRow, surprise: Surprise, found: Findings) -> str:
         """Passes a text through the rules with the previous B; what the folder shows stays as it is."""
         name, content = surprise.name, surprise.content
-        seen = Seen(d.File(name, content, None, True), None)
         for _ in range(_ATTEMPTS):
             with self._store.view() as connection:
+                since = inbox.known_since(connection, row.pk, name)
+                if content in since:
+                    return ""  # a session's, and taken in as such
                 absorber = self.absorber(connection, row, first=False)
-                if name == INDEX_NAME:
-                    absorb_index(connection, surprise.base, seen, absorber, self._world.new_id, None)
-                else:
-                    absorber.decide_over(name, seen, surprise.base)
+                self._decide(connection, absorber, surprise, since)
                 plan = absorber.plan
                 if plan.blocked:
                     return plan.blocked[name]
@@ -160,6 +178,30 @@ class Committer:
             return ""
         raise StoreBusy(f"{name} changed faster than its file could be taken in", hint="try again")
 
+    def _decide(self, connection: Reading, absorber: Absorber, surprise: Surprise, since: tuple[bytes, ...]) -> None:
+        """By a base that is older than what is shown now.
+
+        Where a text that became known since the exchange is nearer, that may be the younger one: nothing is taken
+        out then.
+        """
+        name, content, base = surprise.name, surprise.content, surprise.base
+        seen = Seen(d.File(name, content, None, True), None)
+        made = None if base is None else made_from(content, base.content, surprise.since)
+        newer = [text for text in since if text not in surprise.since and text != surprise.put]
+        nearer = made if made is None else made_from(content, made, newer)
+        if nearer is not None and nearer != made and content not in surprise.since:
+            if name == INDEX_NAME:
+                base = older_base(base, newer, content)
+            else:
+                absorber.take_older(name, content, nearer)
+                return
+        elif name == INDEX_NAME and base is not None and made is not None:
+            base = base if made == base.content else replace(base, content=made, lines=None)
+        if name == INDEX_NAME:
+            absorb_index(connection, base, seen, absorber, self._world.new_id, None)
+        else:
+            absorber.decide_over(name, seen, base, surprise.since)
+
     def _flag(self, row: FolderRow, flagged: list[ShownRow]) -> None:
         """Rule 25: a line that was kept once may be taken out the next time."""
         for change in flagged:
@@ -168,3 +210,13 @@ class Committer:
             if known is not None:
                 kept = tuple(dict.fromkeys((*known.flagged, *change.flagged)))
                 self._store.show(row.pk, (replace(known, flagged=kept),))
+
+
+def texts_at(folder: Folder, name: str, also: Surprise | None = None) -> list[bytes]:
+    """What lies in the folder under a name: the file, and what came out of projections that died; and `also`."""
+    file = folder.read(name)
+    if not isinstance(file, FileRead):
+        return []
+    left = folder.leftovers(folder.scan())
+    came_out = [also.content] if also is not None and also.name == name else []
+    return [file.content, *(item.content for item in left if item.target == name), *came_out]

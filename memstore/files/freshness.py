@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from memstore.store.stamps import known_stamps
+from memstore.store.stamps import is_waiting, known_stamps
 from memstore.store.store import Store
 
 
@@ -15,14 +15,17 @@ def stamp_of(status: os.stat_result) -> str:
 
 
 def has_news(store: Store, folder: str | None, names: Sequence[str] = ()) -> bool:
-    """Whether the directory's own stamp or one of these files' is another than the store knows.
+    """Whether sessions told of anything, or the stamp of the directory or of one of these files is a new one.
 
     Reads ask it: where the store cannot be written now, they answer from what it holds.
     """
     if folder is None or not store.writable:
         return False
     with store.view() as connection:
-        known = known_stamps(connection, os.path.realpath(folder), names)
+        path = os.path.realpath(folder)
+        if is_waiting(connection, path):
+            return True
+        known = known_stamps(connection, path, names)
     if known is None:
         return os.path.isdir(folder)
     return any(_present(folder, name) != stamp for name, stamp in known.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import memstore.core.decisions as d
@@ -14,6 +14,7 @@ from memstore.core.names import collision_key
 from memstore.files.absorb import Absorber, Plan, Seen, resolver
 from memstore.files.absorb_index import absorb_index, gaps
 from memstore.files.folder import Folder, Leftover
+from memstore.files.inbox import AT_WORK
 from memstore.files.report import Noted
 from memstore.files.scan import Scan
 from memstore.files.walk import Strange, is_racy
@@ -28,27 +29,34 @@ _MANY = 1_000
 @dataclass(slots=True)
 class Intake:
     """A folder as it was found. `seen`: the files whose bytes had to be read; `absent`: names without a file;
-    `strange`: what is left alone, and why."""
+    `strange`: what is left alone, and why; `busy`: names under which a session is at work (rule 5)."""
 
     scan: Scan
     stamps: dict[str, str | None]
     seen: dict[str, Seen] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)
     strange: dict[str, str] = field(default_factory=dict)
+    busy: Collection[str] = ()
 
 
-def take_stock(folder: Folder, scan: Scan, stamps: dict[str, str | None], now: Callable[[], int]) -> Intake:
-    """Reads the files whose stamp is new. `now`: unix microseconds."""
-    intake = Intake(scan, stamps, strange=dict(scan.strange))
+def take_stock(
+    folder: Folder,
+    scan: Scan,
+    stamps: dict[str, str | None],
+    now: Callable[[], int],
+    busy: Collection[str] = (),
+) -> Intake:
+    """Reads the files whose stamp is new. `now`: unix microseconds. `busy`: names that are not looked at."""
+    intake = Intake(scan, stamps, strange=dict(scan.strange), busy=busy)
     for paths in scan.collisions:
         first, *others = _taken_first(paths, stamps)
         for name in others:
             intake.strange[name] = f"it differs from {first} by case or composition only; rename it"
     for name, stamp in scan.files.items():
-        if stamps.get(name) != stamp and name not in intake.strange:
+        if stamps.get(name) != stamp and name not in intake.strange and name not in busy:
             _read(folder, name, intake, now)
     for name in stamps:
-        if name not in scan.files:
+        if name not in scan.files and name not in busy:
             if _out_of_sight(name, scan.strange):
                 intake.seen[name] = Seen(d.File(name, None, "irregular"), None)
             else:
@@ -165,8 +173,9 @@ def plan_intake(
 ) -> Plan:
     """All that the folder has to tell, as one plan: topics first, then the index."""
     plan = absorber.plan
-    plan.blocked |= intake.strange
-    plan.shown += [Missing(name, None) for name in shown.missing(connection, folder.pk) if name not in intake.absent]
+    plan.blocked |= intake.strange | dict.fromkeys(intake.busy, AT_WORK)
+    unseen = {*intake.absent, *intake.busy}
+    plan.shown += [Missing(name, None) for name in shown.missing(connection, folder.pk) if name not in unseen]
     renames = renamed(intake, absorber)
     taken = set(renames.values())
     for name, seen in sorted(intake.seen.items()):
@@ -201,6 +210,8 @@ def _plan_index(
         plan.shown += [Stamp(INDEX_NAME, index.stamp)] if row.stamp != index.stamp else []
     elif index.file.trouble is not None:
         plan.again.append(INDEX_NAME)
+    elif index.file.content in absorber.since(INDEX_NAME):
+        return  # rule 20 of `core/reconcile.py`: it is known already, and becomes B
     else:
         absorb_index(connection, row, index, absorber, new_id, _times(intake.scan))
 

@@ -19,15 +19,18 @@ from memstore.errors import NameRefused, NotProjected
 from memstore.files.absorb_index import put_index
 from memstore.files.folder import Folder
 from memstore.files.report import Findings, Unshown
-from memstore.store import lines, reader, shown
+from memstore.store import inbox, lines, reader, shown
 from memstore.store.connection import Reading
-from memstore.store.shown import Forget, ShownChange, ShownRow
+from memstore.store.kept import Keep
+from memstore.store.shown import Before, Forget, ShownChange, ShownRow
+
+Since = Mapping[str, tuple[bytes, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Surprise:
-    """Bytes that nobody expected under a name. `base`: what had been shown there; `kept`: where they lie now;
-    `put`: what took their place, if anything did."""
+    """Bytes that nobody expected under a name. `base`: what had been shown there, `since`: what had become known
+    after that; `kept`: where the bytes lie now; `put`: what took their place, if anything did."""
 
     name: str
     content: bytes
@@ -35,6 +38,14 @@ class Surprise:
     base: ShownRow | None
     kept: str
     put: bytes | None = None
+    since: tuple[bytes, ...] = ()
+
+    def keep(self) -> Keep:
+        """What has to be remembered of it until it is taken in."""
+        base = self.base
+        if base is None:
+            return Keep(self.kept, None, since=self.since)
+        return Keep(self.kept, base.content, base.memory, base.lines, self.since)
 
 
 @dataclass(slots=True)
@@ -76,6 +87,8 @@ class Work:
     takes: list[tuple[str, ShownRow | None]] = field(default_factory=list)
     settled: list[ShownChange] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
+    since: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
+    """The texts that had become known under a name since what is shown there."""
     omitted: tuple[str, ...] | None = None
 
 
@@ -114,6 +127,8 @@ def plan_work(
     if INDEX_NAME in forced or shown.index_moved_since(connection, since):
         plan_index(connection, folder, forced, work)
     _hold_back(work, blocked)
+    for name in inbox.names_known_since(connection, folder):
+        work.since[name] = inbox.known_since(connection, folder, name)
     return work
 
 
@@ -224,17 +239,17 @@ def carry_out(folder: Folder, work: Work, found: Findings, index_without: Callab
     `index_without` plans the index anew where topics could not be put: it never names a file that is not there.
     """
     outcome = Outcome(list(work.settled))
-    _take_all(folder, work.early, found, outcome)
-    _put(folder, work.puts, found, outcome)
+    _take_all(folder, work.early, work.since, found, outcome)
+    _put(folder, work.puts, work.since, found, outcome)
     if work.index is not None and outcome.absent:
         index_without(outcome.absent)
     if work.index is not None:
-        _put(folder, [work.index], found, outcome)
-    _take_all(folder, work.takes, found, outcome)
+        _put(folder, [work.index], work.since, found, outcome)
+    _take_all(folder, work.takes, work.since, found, outcome)
     return outcome
 
 
-def _put(folder: Folder, tasks: list[Task], found: Findings, outcome: Outcome) -> None:
+def _put(folder: Folder, tasks: list[Task], since: Since, found: Findings, outcome: Outcome) -> None:
     ready: list[Task] = []
     for task in tasks:
         try:
@@ -253,14 +268,22 @@ def _put(folder: Folder, tasks: list[Task], found: Findings, outcome: Outcome) -
                 outcome.absent.add(name)
             continue
         outcome.shown.append(task.row)
+        known = None if task.base is None else task.base.content
+        if result.kept is None and result.came_out is not None and result.came_out != known:
+            outcome.shown.append(Before(name, result.came_out))
         found.projected.append(name)
         if result.kept is not None and result.came_out is not None:
             outcome.surprises.append(
-                Surprise(name, result.came_out, result.settled, task.base, result.kept, task.row.content)
-            )
+                Surprise(
+                    name, result.came_out, result.settled, task.base, result.kept, task.row.content,
+                    since.get(name, ()),
+                )
+            )  # fmt: skip
 
 
-def _take_all(folder: Folder, takes: Sequence[tuple[str, ShownRow | None]], found: Findings, outcome: Outcome) -> None:
+def _take_all(
+    folder: Folder, takes: Sequence[tuple[str, ShownRow | None]], since: Since, found: Findings, outcome: Outcome
+) -> None:
     for name, row in takes:
         try:
             taken = folder.take(name)
@@ -273,4 +296,6 @@ def _take_all(folder: Folder, takes: Sequence[tuple[str, ShownRow | None]], foun
         found.removed.append(name)
         if row is not None and taken.content == row.content and folder.discard(taken.kept, taken.content):
             continue
-        outcome.surprises.append(Surprise(name, taken.content, taken.settled, row, taken.kept))
+        outcome.surprises.append(
+            Surprise(name, taken.content, taken.settled, row, taken.kept, since=since.get(name, ()))
+        )

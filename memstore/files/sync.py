@@ -7,25 +7,28 @@ a file is read or written. A folder in which nothing happened costs one scan and
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Protocol
 
 import memstore.core.decisions as d
 from memstore.core.gates import PutAllBack, Stop
-from memstore.errors import FolderTaken, MemstoreError, NotProjected, PlaceRefused, StoreUnavailable
+from memstore.errors import FolderTaken, MemstoreError, PlaceRefused, StoreUnavailable
 from memstore.files.absorb import Plan
 from memstore.files.claim import make_claim, read_claim
-from memstore.files.committing import Committer
+from memstore.files.committing import Committer, texts_at
 from memstore.files.folder import Folder
+from memstore.files.inbox import AT_WORK, Inbox
 from memstore.files.intake import Intake, gate, left_alone, plan_intake, says_what_was_shown, take_stock
-from memstore.files.project import Surprise, Work, carry_out, omissions, plan_index, plan_work
+from memstore.files.project import omissions, plan_work
+from memstore.files.projector import Projector
 from memstore.files.report import Findings, Noted, SyncReport, Unshown
 from memstore.files.scan import Scan
 from memstore.files.walk import is_racy
-from memstore.store import lines, shown
+from memstore.store import inbox, lines, shown
 from memstore.store.shown import FolderRow, Stamp
+from memstore.store.stamps import is_waiting
 from memstore.store.store import Store
 from memstore.world import World
 
@@ -40,13 +43,15 @@ class OpenFolder(Protocol):
     ) -> Folder | None: ...
 
 
-_ROUNDS = 8
 _SECOND_LOOK = 1.05
 """Seconds after which a second scan may agree with the first."""
 
 
 class Sync:
-    """One store and the one folder it is shown in here. `path` None: nowhere, and `refusal` says why."""
+    """One store and the one folder it is shown in here. `path` None: nowhere, and `refusal` says why.
+
+    `author`: who the sessions work for that hooks tell of.
+    """
 
     def __init__(
         self,
@@ -56,6 +61,7 @@ class Sync:
         world: World,
         *,
         refusal: str = "",
+        author: Callable[[], str] = lambda: "",
         open_folder: OpenFolder = Folder.open,
     ) -> None:
         self._open_folder = open_folder
@@ -64,7 +70,9 @@ class Sync:
         self._root = root
         self._world = world
         self._refusal = refusal
-        self._committer = Committer(store, world)
+        self._sessions = Inbox(store, world, author)
+        self._committer = Committer(store, world, self._sessions)
+        self._projector = Projector(store, self._committer, self._sessions)
         self._verdict: Verdict = "ask"
         self._undecided: list[str] = []
         self._blocked: dict[str, str] = {}
@@ -142,10 +150,15 @@ class Sync:
         if folder is None:
             self._missing_folder(found)
             return
-        scan = folder.scan()
         claim = self._claim(folder)
         known = self._known(folder.path)
-        intake = take_stock(folder, scan, known.stamps, self._world.clock)
+        if known.row is not None and claim == "own" and known.told:
+            self._sessions.work_in(known.row, found, partial(texts_at, folder))
+            self._sessions.work_in_others(folder.path, found)
+            known = self._known(folder.path)
+        scan = folder.scan()
+        intake = take_stock(folder, scan, known.stamps, self._world.clock, known.busy)
+        found.waiting += sorted(known.busy)
         if known.row is not None and claim == "own" and known.rests(scan) and self._as_shown(known.row, intake):
             found.notices += left_alone(intake)
             self._remember(known.row, intake)
@@ -154,21 +167,26 @@ class Sync:
             return
         again = self._known(folder.path)
         assert again.row is not None
+        if known.row is None and again.told:  # the folder was nobody's until now, so that nobody could be heard
+            self._round(folder, found)
+            return
         if again.stamps != known.stamps:  # all files were put back, so that each counts as new
-            intake = take_stock(folder, scan, again.stamps, self._world.clock)
+            intake = take_stock(folder, scan, again.stamps, self._world.clock, known.busy)
         self._committer.leftovers(folder, again.row, scan, found)
         plan = self._committer.absorb(again.row, intake, found, first=found.taken_over)
-        self._blocked = plan.blocked
         self._project(folder, again.row, plan, found)
 
     def _known(self, path: str) -> _Known:
         with self._store.view() as connection:
             row = shown.folder_row(connection, path)
             last = shown.last_operation(connection)
+            told = is_waiting(connection, path)
             if row is None:
-                return _Known(None, {}, last, False)
-            restless = bool(shown.missing(connection, row.pk)) or shown.due_now(connection, self._world.clock())
-            return _Known(row, shown.stamps(connection, row.pk), last, restless)
+                return _Known(None, {}, last, False, told)
+            now = self._world.clock()
+            restless = bool(shown.missing(connection, row.pk)) or shown.due_now(connection, now)
+            busy = frozenset(inbox.busy(connection, path, now)) if told else frozenset[str]()
+            return _Known(row, shown.stamps(connection, row.pk), last, restless, told, busy)
 
     def _as_shown(self, row: FolderRow, intake: Intake) -> bool:
         """Whether every file whose bytes had to be read, most likely one of our own, says what was last shown."""
@@ -277,51 +295,8 @@ class Sync:
             self._project(folder, row, Plan(blocked=dict(self._blocked)), found)
 
     def _project(self, folder: Folder, row: FolderRow, plan: Plan, found: Findings) -> None:
-        """Round by round until nothing moves any more: what comes out of a round may ask for another."""
-        forced, removals, since = plan.project, plan.remove, row.shows
-        for _ in range(_ROUNDS):
-            with self._store.view() as connection:
-                upto = shown.last_operation(connection)
-                work = plan_work(connection, row.pk, since, forced, removals, plan.blocked)
-            found.omitted = found.omitted if work.omitted is None else work.omitted
-            outcome = carry_out(folder, work, found, partial(self._index_without, row, forced, work))
-            if not folder.is_in_place():
-                # What was put went along with the old directory: nothing of it is shown under the path.
-                found.notices.append(
-                    f"{folder.path} was moved or deleted meanwhile; the next sync shows the files again"
-                )
-                return
-            complete = not (outcome.failed or outcome.surprises or work.held or found.pending)
-            if outcome.shown or (complete and row.shows < upto):
-                # Should a power cut undo this, the files still say what the store says, and are accepted.
-                self._store.show(row.pk, outcome.shown, shows=upto if complete else None, durable=False)
-            for surprise in outcome.surprises:
-                self._take_in(folder, row, surprise, plan, found)
-            found.pending += [Unshown(name, plan.blocked[name]) for name in work.held]
-            if outcome.failed or not outcome.surprises:
-                break
-            since, forced, removals = upto, {}, {}
-
-    def _index_without(
-        self, row: FolderRow, forced: Mapping[str, bytes | None], work: Work, absent: Collection[str]
-    ) -> None:
-        with self._store.view() as connection:
-            plan_index(connection, row.pk, forced, work, absent)
-
-    def _take_in(self, folder: Folder, row: FolderRow, surprise: Surprise, plan: Plan, found: Findings) -> None:
-        refusal = self._committer.look(folder, row, surprise, found)
-        if not refusal:
-            return
-        plan.blocked[surprise.name] = self._blocked[surprise.name] = refusal
-        found.pending.append(Unshown(surprise.name, refusal))
-        try:
-            back = surprise.put is not None and folder.put_back_over(surprise.name, surprise.kept, surprise.put)
-        except NotProjected:
-            back = False
-        if back:
-            self._store.show(row.pk, (surprise.base or shown.Forget(surprise.name),))
-        else:
-            found.notices.append(f"{surprise.name}: the file that was replaced is kept as {surprise.kept}")
+        self._projector.project(folder, row, plan, found)
+        self._blocked = {name: reason for name, reason in plan.blocked.items() if reason != AT_WORK}
 
     def _preview(self, folder: Folder | None, found: Findings) -> None:
         if folder is None:
@@ -352,17 +327,20 @@ class Sync:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the store knows of a folder. `restless`: something waits for its moment."""
+    """What the store knows of a folder. `restless`: something waits for its moment; `told`: rows wait in the inbox;
+    `busy`: the names under which sessions are at work."""
 
     row: FolderRow | None
     stamps: dict[str, str | None]
     last: int
     restless: bool
+    told: bool = False
+    busy: frozenset[str] = frozenset()
 
     def rests(self, scan: Scan) -> bool:
         """Whether nothing is on its way between files and store; what the files say is another question."""
         row = self.row
-        if row is None or row.shows != self.last or row.gone_at is not None or self.restless:
+        if row is None or row.shows != self.last or row.gone_at is not None or self.restless or self.busy:
             return False
         return scan.complete and not scan.temporary
 

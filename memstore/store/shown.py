@@ -13,6 +13,7 @@ from json import dumps, loads
 
 import apsw
 
+from memstore.store import inbox, kept
 from memstore.store.connection import many, one
 from memstore.store.reader import text_content
 from memstore.store.writer import text_row
@@ -86,7 +87,15 @@ class Aside:
     reason: str
 
 
-ShownChange = ShownRow | Forget | Missing | Stamp | Aside
+@dataclass(frozen=True, slots=True)
+class Before:
+    """A text that lay under a name when its newest projection took its place."""
+
+    name: str
+    content: bytes
+
+
+ShownChange = ShownRow | Forget | Missing | Stamp | Aside | Before | inbox.InboxChange | kept.KeptChange
 
 
 def folder_row(connection: apsw.Connection, path: str) -> FolderRow | None:
@@ -154,22 +163,33 @@ def shown_names_of(connection: apsw.Connection, folder: int, memory: str) -> lis
 
 
 def texts_before(connection: apsw.Connection, folder: int, name: str, limit: int = 20) -> list[bytes]:
-    """The texts that projections replaced under a name, newest first."""
+    """The texts that were shown, or known, under a name before its newest projection; newest first."""
     rows = connection.execute(
-        "SELECT t.content FROM shown_before b JOIN text t ON t.id = b.text WHERE b.folder = ? AND b.name = ?"
-        " AND b.put = 1 ORDER BY b.n DESC LIMIT ?",
+        "SELECT t.content FROM shown_before b JOIN text t ON t.id = b.text WHERE b.folder = ?1 AND b.name = ?2"
+        " AND b.n <= (SELECT max(n) FROM shown_before WHERE folder = ?1 AND name = ?2 AND put = 1)"
+        " ORDER BY b.n DESC LIMIT ?3",
         (folder, name, limit),
     )
     return [text_content(row[0]) for row in rows]
 
 
-def write(connection: apsw.Connection, folder: int, changes: tuple[ShownChange, ...], now: int) -> None:
-    """Carries out changes to what a folder shows. Call inside a write transaction."""
+def write(
+    connection: apsw.Connection, folder: int, changes: tuple[ShownChange, ...], now: int, seq: int | None = None
+) -> None:
+    """Carries out changes to what a folder shows. Call inside a write transaction. `seq`: the operation they go with.
+
+    Raises StaleVersion where another process was faster with a row of the inbox.
+    """
     for change in changes:
-        if isinstance(change, ShownRow):
+        if isinstance(change, inbox.InboxChange):
+            inbox.write(connection, folder, change, now, seq)
+        elif isinstance(change, kept.KeptChange):
+            kept.write(connection, folder, change)
+        elif isinstance(change, ShownRow):
             _put(connection, folder, change, now)
         elif isinstance(change, Forget):
             _keep_before(connection, folder, change.name, None, now, put=False)
+            inbox.flush_known(connection, folder, change.name, 0, now, put=False)
             connection.execute("DELETE FROM shown WHERE folder = ? AND name = ?", (folder, change.name))
         elif isinstance(change, Missing):
             connection.execute(
@@ -181,6 +201,8 @@ def write(connection: apsw.Connection, folder: int, changes: tuple[ShownChange, 
                 "UPDATE shown SET stamp = ?, missing_since = NULL WHERE folder = ? AND name = ?",
                 (change.stamp, folder, change.name),
             )
+        elif isinstance(change, Before):
+            inbox.keep_before(connection, folder, change.name, change.content, now)
         else:
             connection.execute(
                 "INSERT INTO set_aside (folder, name, text, reason, at) VALUES (?, ?, ?, ?, ?)",
@@ -190,7 +212,10 @@ def write(connection: apsw.Connection, folder: int, changes: tuple[ShownChange, 
 
 def _put(connection: apsw.Connection, folder: int, row: ShownRow, now: int) -> None:
     text = text_row(connection, row.content)
-    _keep_before(connection, folder, row.name, text, now, put=row.put)
+    before = one(connection, "SELECT text FROM shown WHERE folder = ? AND name = ?", (folder, row.name))
+    if row.put or before is None or before[0] != text:
+        inbox.flush_known(connection, folder, row.name, text, now, put=row.put)
+        _keep_before(connection, folder, row.name, text, now, put=row.put)
     flagged = dumps(list(row.flagged), ensure_ascii=False) if row.flagged else None
     connection.execute(
         "INSERT INTO shown (folder, name, memory, version, text, stamp, missing_since, lines, flagged)"

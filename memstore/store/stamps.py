@@ -21,3 +21,14 @@ def known_stamps(connection: apsw.Connection, folder: str, names: Sequence[str])
         f"SELECT name, stamp FROM shown WHERE folder = ? AND name IN ({','.join('?' * len(names))})", (row[0], *names)
     )
     return {"": row[1], **dict(found)}
+
+
+def is_waiting(connection: apsw.Connection, folder: str) -> bool:
+    """Whether sessions told of anything that can be taken in, or are at work in this folder."""
+    row = one(
+        connection,
+        "SELECT EXISTS (SELECT 1 FROM inbox WHERE (state IN ('open', 'done') AND folder = ?)"
+        " OR (state = 'done' AND folder IN (SELECT path FROM folder)))",
+        (folder,),
+    )
+    return bool(row and row[0])

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from memstore.core.index_values import Line
     from memstore.core.undo import LineStep, Step
     from memstore.store import shown
+    from memstore.store.inbox import Arrival
 
 Made = list[tuple[str, str, int, str]]
 _NOBODY = Provenance("tool", "")
@@ -93,7 +94,7 @@ class Store:
             with self._link.writing() as connection:
                 applied = writer.apply(connection, change_set, texts, request)
                 if folder is not None and shown_changes:
-                    shown.write(connection, folder, tuple(shown_changes), change_set.at)
+                    shown.write(connection, folder, tuple(shown_changes), change_set.at, applied.seq)
         except StoreUnavailable:
             found = self._look_up(change_set.operation, request)
             if found is None:
@@ -145,6 +146,13 @@ class Store:
             if shows is not None:
                 shown.set_shows(connection, folder, shows)
             shown.set_stamp(connection, folder, stamp)
+
+    def receive(self, arrivals: Sequence[Arrival]) -> None:
+        """Puts what hooks saw into the inbox. A call that arrives again counts once."""
+        from memstore.store import inbox
+
+        with self._link.writing() as connection:
+            inbox.receive(connection, arrivals)
 
     def mark_gone(self, folder: int, since: int | None) -> None:
         """Records since when a folder is missing or empty (unix microseconds); None: it is there."""

@@ -161,12 +161,12 @@ def text_row(connection: apsw.Connection, content: bytes, known: Text | None = N
         return int(row[0])
     calm_digest = known.calm if known is not None else fingerprint(calm(content))
     connection.execute(
-        "INSERT INTO text (digest, calm, content) VALUES (?, ?, ?)", (digest, calm_digest, _stored(content))
+        "INSERT INTO text (digest, calm, content) VALUES (?, ?, ?)", (digest, calm_digest, stored(content))
     )
     return connection.last_insert_rowid()
 
 
-def _stored(content: bytes) -> str | bytes:
+def stored(content: bytes) -> str | bytes:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from memstore.core.frontmatter import alike
-from memstore.core.inbox import Row, Step, made_from, next_row, take, unsigned
-from scripts.proofs.memory_state import Intent, Memory, Place
+from memstore.core.inbox import Row, Step, happened, next_row, take, unsigned
+from scripts.proofs.memory_state import Intent, Memory
 
 
 @lru_cache(maxsize=1 << 16)
@@ -77,20 +76,11 @@ def _was_there(memory: Memory, intent: Intent) -> bool:
     if outcome is None:
         return False
     posts = [post for post in memory.posts if post.place == intent.place]
-    found = place.shown.since | {intent.found}
-    if _is_of(place.file, outcome, place, found | {post.row.result for post in posts}):
-        return True
     told = [text for post in posts for text in (post.seen, post.row.original)]
     texts = [text for text in (*told, *(kept.out for kept in place.kept)) if text is not None]
-    return any(_is_of(text, outcome, place, found) for text in texts)
-
-
-def _is_of(text: bytes, outcome: bytes, place: Place, others: frozenset[bytes]) -> bool:
-    """Whether a text is an outcome, or was made from it rather than from any other."""
-    if alike(text, outcome):
-        return True
-    likeliest = made_from(text, place.shown.content, others)
-    return text not in others and made_from(text, likeliest, {outcome}) == outcome
+    others = place.shown.since | {intent.found}
+    results = {post.row.result for post in posts}
+    return happened(outcome, place.file, texts, place.shown.content, others, results)
 
 
 def _step(memory: Memory, step: Step) -> Memory:

@@ -404,7 +404,7 @@ def test_rule_28_the_old_file_of_a_memory_that_a_tool_renamed_retires_nothing(de
 def test_rule_28_nor_does_it_where_nothing_can_be_projected(
     desk: Desk, silent: Silent, monkeypatch: pytest.MonkeyPatch
 ):
-    from memstore.files import sync
+    from memstore.files import projector
     from memstore.files.project import Outcome
 
     settled(desk)
@@ -412,7 +412,7 @@ def test_rule_28_nor_does_it_where_nothing_can_be_projected(
     silent.rename("a", "c.md")
     (desk.folder / "a.md").unlink()
     with monkeypatch.context() as patch:
-        patch.setattr(sync, "carry_out", lambda *_: Outcome(failed=True))
+        patch.setattr(projector, "carry_out", lambda *_: Outcome(failed=True))
         desk.sync()
     assert desk.living() == ["b.md", "c.md"]
     desk.sync()

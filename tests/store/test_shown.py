@@ -36,12 +36,13 @@ def test_a_row_comes_back_as_it_was_put_and_a_second_one_replaces_it(store: Stor
         assert shown.shown_row(database, folder, "other.md") is None
 
 
-def test_only_texts_that_gave_way_to_a_projection_count_as_earlier_ones(store: Store):
+def test_all_texts_from_before_the_newest_projection_count_as_earlier_ones_and_none_from_after_it(store: Store):
     folder = store.add_folder("/f").pk
-    for content, projected in ((b"1", False), (b"2", True), (b"2", True), (b"3", False), (b"4", True), (b"5", True)):
+    shows = ((b"1", False), (b"2", True), (b"2", True), (b"3", False), (b"4", True), (b"5", True), (b"6", False))
+    for content, projected in shows:
         store.show(folder, (ShownRow("note.md", None, 1, content, put=projected),))
     with store.view() as database:
-        assert shown.texts_before(database, folder, "note.md") == [b"4", b"3", b"1"]
+        assert shown.texts_before(database, folder, "note.md") == [b"4", b"3", b"2", b"1"]
         assert shown.texts_before(database, folder, "note.md", 1) == [b"4"]
 
 

@@ -1,0 +1,121 @@
+"""The inbox, worked in row by row by whoever has the folder's turn, before any file of that name is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from memstore.core.changes import ChangeSet
+from memstore.core.model import Provenance
+from memstore.errors import NameTaken, StaleVersion, StoreBusy
+from memstore.files.absorb import Absorber
+from memstore.files.inbox_plan import Act, NameInbox, is_alive
+from memstore.files.report import Findings
+from memstore.files.turn import FolderTurn
+from memstore.store import inbox, shown
+from memstore.store.inbox import Waiting
+from memstore.store.shown import FolderRow
+from memstore.store.store import Store
+from memstore.world import World
+
+AT_WORK = "a session is at work on it"
+"""Why a name is neither scanned nor projected: rule 5."""
+
+_ATTEMPTS = 100
+_STEP = 0.01
+NOBODY = Provenance("file", "whoever edited the files")
+
+Look = Callable[[str], Sequence[bytes]]
+"""The texts that lie in the folder under a name: the file's first, then those that came out of projections."""
+
+
+class Inbox:
+    """What hooks of sessions saw in the folders of one store. `author`: who these sessions work for."""
+
+    def __init__(self, store: Store, world: World, author: Callable[[], str]) -> None:
+        self._store = store
+        self._world = world
+        self._author = author
+
+    def busy(self, folder: str) -> set[str]:
+        """The names under which sessions are at work just now."""
+        with self._store.view() as connection:
+            return inbox.busy(connection, folder, self._world.clock())
+
+    def wait_for(self, folder: str, name: str) -> None:
+        """Returns once no session is at work under a name; nobody is for longer than five seconds."""
+        while name in self.busy(folder):
+            self._world.pause(_STEP)
+
+    def work_in(self, row: FolderRow, found: Findings, look: Look | None) -> None:
+        """Takes in what waits in one folder. `look` None: calls that nobody heard the end of are left alone."""
+        with self._store.view() as connection:
+            names = dict.fromkeys(waiting.call.name for waiting in inbox.waiting(connection, row.path))
+        for name in names:
+            stale, done = 0, "more"
+            while done != "nothing":
+                done = self._work_next(row, name, found, look)
+                stale = stale + 1 if done == "stale" else 0
+                if stale > _ATTEMPTS:
+                    raise StoreBusy(f"{name} changed faster than what sessions wrote could be taken in")
+
+    def work_in_others(self, folder: str, found: Findings) -> None:
+        """Takes in what waits in the store's other folders; one that somebody is at is left to them."""
+        with self._store.view() as connection:
+            rows = [shown.folder_row(connection, path) for path in inbox.folders_told(connection) if path != folder]
+        for row in rows:
+            if row is None:
+                continue
+            try:
+                with FolderTurn(row.path, self._store.directory, 0, self._world.pause):
+                    self.work_in(row, found, None)
+            except StoreBusy:
+                continue
+
+    def _work_next(
+        self, row: FolderRow, name: str, found: Findings, look: Look | None
+    ) -> Literal["nothing", "stale", "more"]:
+        """One act; `stale`: another writer was faster, so that it has to be planned anew."""
+        now = self._world.clock()
+        texts = self._texts(row, name, look, now)
+        with self._store.view() as connection:
+            absorber = Absorber(connection, row.pk, self._world.new_id, now, first=False)
+            calls = _of(inbox.waiting(connection, row.path), name)
+            act = NameInbox(connection, row, name, calls, absorber, self._world.new_id, texts, now).next()
+        if act is None:
+            return "nothing"
+        try:
+            seq = self._commit(row, act)
+        except (StaleVersion, NameTaken):
+            return "stale"
+        found.seq = seq if seq is not None else found.seq
+        found.absorbed += act.plan.noted
+        found.notices += act.plan.notices
+        return "more"
+
+    def _texts(self, row: FolderRow, name: str, look: Look | None, now: int) -> Sequence[bytes] | None:
+        """What lies in the folder, where that is asked for: no transaction is open while a file is read."""
+        if look is None:
+            return None
+        with self._store.view() as connection:
+            calls = _of(inbox.waiting(connection, row.path), name)
+        unheard = any(waiting.call.state == "open" and not is_alive(waiting, now) for waiting in calls)
+        return look(name) if unheard else None
+
+    def _commit(self, row: FolderRow, act: Act) -> int | None:
+        plan, call = act.plan, act.call
+        if not plan.writes:
+            self._store.show(row.pk, plan.shown)
+            return None
+        provenance = NOBODY
+        if call is not None:
+            provenance = Provenance("agent", self._author(), call.session, call.worktree, call.branch)
+        change_set = ChangeSet(
+            self._world.new_id(), "absorb", self._world.clock(), provenance, tuple(plan.changes), tuple(plan.lines),
+            tuple(plan.conflicts), reason=act.reason, real=False,
+        )  # fmt: skip
+        return self._store.apply(change_set, folder=row.pk, shown_changes=plan.shown).seq
+
+
+def _of(waiting: Sequence[Waiting], name: str) -> list[Waiting]:
+    return [each for each in waiting if each.call.name == name]
