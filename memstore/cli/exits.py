@@ -8,7 +8,7 @@
 | 3 | there is no such memory, version, operation, conflict or store |
 | 4 | conflict: nothing was written |
 | 5 | the folder or repository cannot be used (yet); a `sync` or `export` that was stopped or left files unwritten |
-| 6 | the database cannot be used now |
+| 6 | the database cannot be used now; also where a `sync` had to stop for that in the middle |
 | 130 | interrupted |
 | 141 | whoever read the output stopped reading |
 

@@ -32,7 +32,8 @@ def sync(state: State, dry_run: bool, verdict: str | None) -> None:
 
     The first sync of a folder takes it over and changes no byte in it. Where many files are gone or went
     back at once, it stops and asks for --accept or --restore. Ends with code 5 where nothing may be shown
-    here, or a file could not be written; what was taken in is kept all the same.
+    here, or a file could not be written, and with code 6 where the store could not be used; what was taken in
+    is kept all the same.
     """
     if dry_run and verdict is not None:
         raise click.UsageError("give --dry-run or a verdict, not both")
@@ -46,8 +47,8 @@ def sync(state: State, dry_run: bool, verdict: str | None) -> None:
     else:
         _tell(state, report, dry_run)
     tell_troubles(state, report)
-    if report.pending or report.folder is None:
-        raise exits.Finished(exits.PLACE)
+    if report.pending or report.stopped or report.folder is None:
+        raise exits.Finished(exits.STORE if report.stopped else exits.PLACE)
 
 
 def tell_each(state: State, report: SyncReport) -> None:

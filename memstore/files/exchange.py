@@ -113,7 +113,7 @@ def publish(directory: int, new: str, target: str) -> None:
             raise
         with contextlib.suppress(FileNotFoundError):
             os.stat(target, dir_fd=directory, follow_symlinks=False)
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from None
+            raise OSError(errno.EEXIST, os.strerror(errno.EEXIST), target) from None
         os.rename(new, target, src_dir_fd=directory, dst_dir_fd=directory)
         return
     os.unlink(new, dir_fd=directory)

@@ -41,7 +41,8 @@ class SyncReport:
 
     `omitted`: paths of the memories that found no room in the index. `waiting`: files that are gone and are
     believed deleted when a second scan agrees, or that may still be being written. `seq`: the operation that
-    took the edits in. `taken_over`: the folder was met for the first time.
+    took the edits in. `taken_over`: the folder was met for the first time. `stopped`: the store could not be used
+    in the middle of it, and what is missing is left for the next sync; `notices` says why.
     """
 
     folder: str | None
@@ -54,6 +55,7 @@ class SyncReport:
     notices: tuple[str, ...] = ()
     seq: int | None = None
     taken_over: bool = False
+    stopped: bool = False
 
     @property
     def quiet(self) -> bool:
@@ -75,10 +77,16 @@ class Findings:
     seq: int | None = None
     taken_over: bool = False
     refused: bool = False
+    stopped: bool = False
 
     def refuse(self, reason: str) -> None:
         """Nothing is taken in or projected here, for this reason."""
         self.refused = True
+        self.notices.append(reason)
+
+    def stop(self, reason: str) -> None:
+        """The rest is left for the next sync, for this reason."""
+        self.stopped = True
         self.notices.append(reason)
 
     def report(self, folder: str | None) -> SyncReport:
@@ -94,6 +102,7 @@ class Findings:
             tuple(dict.fromkeys(self.notices)),
             self.seq,
             self.taken_over,
+            self.stopped,
         )
 
 
