@@ -72,7 +72,10 @@ def merge_bodies(base: str, ours: str, theirs: str) -> Merged:
         return Merged(ours, True)
     closed = [text.endswith("\n") for text in (base, ours, theirs)]
     last_newline = closed[1] if closed[1] != closed[0] else closed[2]
-    return Merged(_join(lines, "\n" if mixed else _line_end(ours, theirs), last_newline), False)
+    text = _join(lines, "\n" if mixed else _line_end(ours, theirs), last_newline)
+    if mixed and not text.endswith("\n") and not any(side.endswith("\r") for side in (ours, theirs)):
+        text = text.removesuffix("\r")  # half of the line end that one side took away
+    return Merged(text, False)
 
 
 def merge_texts(base: bytes, ours: bytes, theirs: bytes) -> MergedText:
@@ -97,7 +100,11 @@ def merge_texts(base: bytes, ours: bytes, theirs: bytes) -> MergedText:
         disputed = (*disputed, BODY)
     if disputed:
         return MergedText(ours, True, disputed)
-    return MergedText(with_body(top, body.text), False)
+    merged_text = with_body(top, body.text)
+    if read(merged_text).has_header != read(top).has_header:
+        # A body that begins like a header, and one side took away the header above it.
+        return MergedText(ours, True, (TEXT,))
+    return MergedText(merged_text, False)
 
 
 # --- lines

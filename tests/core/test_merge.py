@@ -179,6 +179,11 @@ def test_mixed_line_ends_of_ours_stay_as_they_are() -> None:
     assert merge_bodies(base, ours, theirs) == Merged("ONE\r\ntwo\nTHREE\nfour\r\n", False)
 
 
+def test_a_last_newline_that_theirs_took_away_leaves_no_half_of_a_line_end_in_mixed_ones() -> None:
+    assert merge_bodies("a\na\n", "a\na\r\n", "a\na") == Merged("a\na", False)
+    assert merge_bodies("a\nb\n", "A\r\nb\n", "a\nb\r") == Merged("A\r\nb\r", False)
+
+
 def test_only_a_newline_ends_a_line() -> None:
     base = "a\u2028b\x0bc\x85d\n"
     assert merge_bodies(base, base + "x\n", "new\n" + base) == Merged("new\n" + base + "x\n", False)
@@ -355,6 +360,13 @@ def test_bytes_that_are_no_utf8_are_only_merged_where_one_side_did_nothing() -> 
     assert merge_texts(latin, latin, b"new\n") == MergedText(b"new\n", False)
     assert merge_texts(latin, b"new\n", latin) == MergedText(b"new\n", False)
     assert merge_texts(latin, b"ours\n", b"theirs\n") == MergedText(b"ours\n", True, ("text",))
+
+
+def test_a_body_that_begins_like_a_header_does_not_become_one_when_the_other_side_takes_the_header_out() -> None:
+    base = b"---\nname: a\n---\n\n"
+    theirs = base + b"---\ntype: user\n---\ntext\n"
+    assert merge_texts(base, b"", theirs) == MergedText(b"", True, ("text",))
+    assert merge_texts(base, theirs, b"") == MergedText(theirs, True, ("text",))
 
 
 def test_a_body_below_a_header_without_a_last_newline_begins_on_its_own_line() -> None:
