@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from memstore.files.committing import Committer
+from memstore.files.folder import Folder
 from memstore.files.inbox import AT_WORK
 from memstore.store import inbox
 from tests.files.desk import Desk, Silent, noted, rules, topic
@@ -412,3 +414,64 @@ def test_a_session_may_write_bytes_that_are_no_text(desk: Desk):
     assert head is not None
     kept = [head.state.content, *(record.theirs for record in desk.memories.conflicts())]
     assert call.result in kept
+
+
+# A process that dies
+
+
+class Killed(BaseException):
+    """Stands for the end of a process: nothing of it is caught or mended by the code on the way."""
+
+
+def die(*_: object, **__: object) -> None:
+    raise Killed
+
+
+def dies(desk: Desk, patch: pytest.MonkeyPatch, owner: object, name: str) -> None:
+    """A tool's write whose process ends where `name` would have been called."""
+    with patch.context() as context:
+        context.setattr(owner, name, die)
+        with pytest.raises(Killed):
+            desk.write("a", BODY.replace("one", "one, by the tool"))
+    desk.ahead += 61  # its process still runs, so that only age tells that the files it left are nobody's
+
+
+def test_rule_04_after_a_death_before_anything_was_recorded_what_came_out_is_merged_over_what_was_shown(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    settled(desk)
+    settled(desk, "other")
+    between(desk, monkeypatch, lambda: desk.edit("a.md", "five\n", "five, by hand\n"))
+    dies(desk, monkeypatch, Folder, "is_in_place")
+    desk.sync()
+    assert "one, by the tool" in desk.text("a") and "five, by hand" in desk.text("a")
+    assert desk.read("a.md") == desk.text("a")
+    assert litter(desk) == [] and desk.memories.conflicts() == []
+
+
+def test_rule_04_after_a_death_before_the_look_what_came_out_is_merged_over_what_had_been_shown_before(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    settled(desk)
+    settled(desk, "other")
+    between(desk, monkeypatch, lambda: desk.edit("a.md", "five\n", "five, by hand\n"))
+    dies(desk, monkeypatch, Committer, "look")
+    desk.sync()
+    assert "one, by the tool" in desk.text("a") and "five, by hand" in desk.text("a")
+    assert desk.read("a.md") == desk.text("a")
+    assert litter(desk) == [] and desk.memories.conflicts() == []
+    assert desk.sync().quiet
+
+
+def test_rule_04_a_text_that_was_put_by_a_process_that_died_is_no_edit_however_the_memory_went_on(
+    desk: Desk, silent: Silent, monkeypatch: pytest.MonkeyPatch
+):
+    settled(desk)
+    settled(desk, "other")
+    dies(desk, monkeypatch, Folder, "is_in_place")
+    silent.write("a", BODY.replace("one", "one, by another tool"))
+    report = desk.sync()
+    assert [noted for noted in report.absorbed if noted.path == "a.md"] == []
+    assert desk.memories.conflicts() == []
+    assert desk.read("a.md") == desk.text("a")
+    assert litter(desk) == []
