@@ -163,18 +163,22 @@ class Sync:
             found.notices += left_alone(intake)
             self._remember(known.row, intake)
             return
+        restored = len(found.absorbed)
         if not self._may_decide(folder, known.row, intake, claim, found):
             return
-        again = self._known(folder.path)
-        assert again.row is not None
-        if known.row is None and again.told:  # the folder was nobody's until now, so that nobody could be heard
-            self._round(folder, found)
-            return
-        if again.stamps != known.stamps:  # all files were put back, so that each counts as new
-            intake = take_stock(folder, scan, again.stamps, self._world.clock, known.busy)
-        self._committer.leftovers(folder, again.row, scan, found)
-        plan = self._committer.absorb(again.row, intake, found, first=found.taken_over)
-        self._project(folder, again.row, plan, found)
+        row = known.row
+        if row is None or len(found.absorbed) > restored:
+            again = self._known(folder.path)
+            if row is None and again.told:  # the folder was nobody's until now, so that nobody could be heard
+                self._round(folder, found)
+                return
+            if again.stamps != known.stamps:  # all files were put back, so that each counts as new
+                intake = take_stock(folder, scan, again.stamps, self._world.clock, known.busy)
+            row = again.row
+        assert row is not None
+        self._committer.leftovers(folder, row, scan, found)
+        plan = self._committer.absorb(row, intake, found, first=found.taken_over)
+        self._project(folder, row, plan, found)
 
     def _known(self, path: str) -> _Known:
         with self._store.view() as connection:
