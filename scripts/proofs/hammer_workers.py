@@ -26,7 +26,7 @@ from memstore.core.frontmatter import read
 from memstore.core.model import INDEX_NAME
 from memstore.core.plan import Wanted
 from memstore.errors import Mendable
-from memstore.files import absorb, exchange, sync, turn
+from memstore.files import absorb, exchange, projector, turn
 from memstore.files import project as projecting
 from memstore.files.committing import Committer
 from memstore.files.folder import Folder
@@ -242,7 +242,7 @@ def _stumble(chance: Random) -> None:
         time.sleep(max(0.0, chance.random() - 0.7) * _REST)
         return outcome
 
-    _swap(sync, "carry_out", slowly)
+    _swap(projector, "carry_out", slowly)
 
 
 # --- faults
@@ -255,6 +255,7 @@ def plant(fault: str) -> None:
 
 
 def _swap(owner: object, name: str, other: object) -> None:
+    assert hasattr(owner, name), f"there is no {name} to be broken"
     setattr(owner, name, other)
 
 
