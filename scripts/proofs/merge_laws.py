@@ -60,7 +60,7 @@ class Examined:
     broken: str = ""
 
 
-_FIELDS: dict[str, Field[Any, Any]] = {
+FIELDS: dict[str, Field[Any, Any]] = {
     # Several laws ask for the same merge.
     "bodies": Field(lru_cache(32)(merge_bodies), bodies, BODY_LAWS, str, WRONG_BODIES),
     "files": Field(lru_cache(32)(merge_texts), files, FILE_LAWS, str.encode, WRONG_FILES),
@@ -81,24 +81,24 @@ def run(size: Size, seed: int) -> Outcome:
             counts[EXAMPLES[name]] += found.examples
             applied += found.applied
             failures += [f"{name}: {found.broken}"] if found.broken else []
-        planted = [(name, seed, _FAULT_EXAMPLES, fault) for name in _FIELDS for fault in _FIELDS[name].faults]
+        planted = [(name, seed, _FAULT_EXAMPLES, fault) for name in FIELDS for fault in FIELDS[name].faults]
         for (name, _, _, fault), found in zip(planted, pool.map(_examine, *zip(*planted, strict=True)), strict=True):
             counts[CAUGHT] += bool(found.broken)
             notes.append(f"{name}, {fault}: {found.broken.split(':')[0] or 'not noticed'}")
-    laws = [law.__name__ for name in _FIELDS for law in _FIELDS[name].laws]
+    laws = [law.__name__ for name in FIELDS for law in FIELDS[name].laws]
     counts[LEAST] = min(applied[law] for law in laws)
     notes = [", ".join(f"{law} {applied[law]:,}" for law in laws), *notes]
     return Outcome({name: counts[name] for name in (*EXAMPLES.values(), LEAST, CAUGHT)}, failures, notes)
 
 
 def _shards(count: int, seed: int) -> Iterator[tuple[str, int, int, str]]:
-    for name in _FIELDS:
+    for name in FIELDS:
         for number in range(-(-count // _SHARD)):
             yield name, seed * 1_000 + number, min(_SHARD, count - number * _SHARD), ""
 
 
 def _examine(name: str, seed: int, count: int, fault: str) -> Examined:
-    return examine(_FIELDS[name], seed, count, fault)
+    return examine(FIELDS[name], seed, count, fault)
 
 
 def examine(field: Field[Merge, Text], seed: int, count: int, fault: str = "") -> Examined:

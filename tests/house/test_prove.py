@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from scripts.proofs import histories, index_histories
+from scripts.proofs import hammer, histories, index_histories, kills, merge_laws
 from scripts.proofs.__main__ import main, proofs
 from scripts.proofs.outcome import Outcome, Size
 from scripts.proofs.search import search
@@ -79,3 +79,29 @@ def test_a_planted_fault_loses_a_line_of_the_index_and_the_rules_do_not(fault: s
 def test_a_save_inside_the_window_of_a_client_is_counted_and_no_failure():
     found = histories.explore("EP")
     assert not found.losses and found.counted[histories.LIMITS["client"]] == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "fault"), [(name, fault) for name in merge_laws.FIELDS for fault in merge_laws.FIELDS[name].faults]
+)
+def test_a_wrong_merge_breaks_a_law_and_the_real_one_does_not(field: str, fault: str):
+    found = merge_laws.examine(merge_laws.FIELDS[field], 1, 100)
+    assert (found.broken, found.examples) == ("", 100)
+    assert merge_laws.examine(merge_laws.FIELDS[field], 1, 2_000, fault).broken
+
+
+def test_a_short_race_of_editors_tools_and_projectors_loses_nothing():
+    end, _ = hammer.race(1, 60)
+    assert end.lost == [] and end.counts[hammer.SAVES] > 40
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_a_sync_that_is_killed_at_a_call_or_at_a_named_step_comes_to_the_same_end_afterwards(trace: bool):
+    found = kills.kill_all("everyday", part=3, parts=20, trace=trace)
+    assert found.failures == [] and found.kills > 1
+
+
+def test_a_half_written_file_is_noticed_without_tracing_as_well():
+    assert any(
+        "half a file" in failure for failure in kills.kill_all("everyday", "written in place", trace=False).failures
+    )
