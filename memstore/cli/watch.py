@@ -29,11 +29,18 @@ class _Sums:
     shown: int = 0
 
 
+def _bounded(_: click.Context, __: click.Parameter, seconds: float) -> float:
+    if not 1 <= seconds <= 3600:  # click's own range lets "nan" through
+        raise click.BadParameter("give a number of seconds from 1 to 3600")
+    return seconds
+
+
 @click.command()
 @click.option(
     "--interval",
     metavar="SECONDS",
-    type=click.FloatRange(1, 3600),
+    type=float,
+    callback=_bounded,
     default=10,
     show_default=True,
     help="Look at the files at least this often, whatever the system tells of changes.",

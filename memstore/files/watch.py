@@ -20,7 +20,7 @@ from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from memstore.core.names import RESERVED, is_debris
+from memstore.core.names import RESERVED, is_debris, placeholder_of
 from memstore.errors import MemstoreError, StoreNewer
 from memstore.files import temporary
 from memstore.files.report import SyncReport
@@ -112,7 +112,7 @@ def _is_entered(path: str) -> bool:
 def matters(path: str) -> bool:
     """Whether a change of this file can be one of a memory: not what we or others only write for a moment."""
     name = path.rpartition("/")[2]
-    return not temporary.is_ours(name) and not is_debris(name)
+    return not temporary.is_ours(name) and (not is_debris(name) or placeholder_of(name) is not None)
 
 
 class Watch:

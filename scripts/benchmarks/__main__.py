@@ -18,6 +18,7 @@ from scripts.benchmarks.folders import folders
 from scripts.benchmarks.measure import Limit, Row
 from scripts.benchmarks.searching import searches
 from scripts.benchmarks.starting import import_times, starts
+from scripts.benchmarks.watching import watches
 from scripts.benchmarks.writes import one_write
 
 BENCHES: dict[str, Callable[[bool], list[Row]]] = {
@@ -27,6 +28,7 @@ BENCHES: dict[str, Callable[[bool], list[Row]]] = {
     "search": searches,
     "start": starts,
     "append": appenders,
+    "watch": watches,
 }
 
 

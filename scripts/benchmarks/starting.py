@@ -25,7 +25,7 @@ def starts(quick: bool) -> list[Row]:
             shown_in(app, Corpus(), 200)
             world.pause(SETTLED)  # files of the last two seconds are read again by every command
             app.sync()
-        environment = _environment(world.environment)
+        environment = environment_of(world.environment)
         command = [sys.executable, "-m", "memstore", "search", "the"]
 
         def run(arguments: list[str]) -> None:
@@ -50,7 +50,7 @@ def import_times(lines: int = 30) -> str:
         with Memstore.open(world=world) as app:
             shown_in(app, Corpus(), 5)
         command = [sys.executable, "-X", "importtime", "-m", "memstore", "search", "the"]
-        environment = _environment(world.environment)
+        environment = environment_of(world.environment)
         for _ in range(2):
             done = subprocess.run(command, cwd=world.cwd, env=environment, check=True, capture_output=True, text=True)
     told = [line for line in done.stderr.split("\n") if line.startswith("import time:") and "|" in line]
@@ -63,6 +63,6 @@ def _own(line: str) -> int:
     return int(number) if number.isdigit() else -1
 
 
-def _environment(given: Mapping[str, str]) -> dict[str, str]:
+def environment_of(given: Mapping[str, str]) -> dict[str, str]:
     """As scripts/memstore sets it; byte code is kept, so that all but the first run find it."""
     return {"PATH": os.environ["PATH"], **given, "PYTHONPATH": _ROOT, "PYTHONSAFEPATH": "1"}
