@@ -6,6 +6,7 @@ what replaces them, and what comes out is kept under a temporary name until the 
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -20,6 +21,14 @@ from memstore.files import exchange, publishing, scan, temporary, turn, walk
 from memstore.files.publishing import Put
 from memstore.files.scan import Scan
 from memstore.files.walk import FileRead, Strange
+
+_MENDS = {
+    errno.ENOSPC: "make room on its disk",
+    errno.EDQUOT: "make room on its disk",
+    errno.EROFS: "make its file system writable",
+    errno.ENAMETOOLONG: "choose a shorter path with autoMemoryDirectory",
+    errno.EIO: "look after its disk",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +103,7 @@ class Folder:
         except OSError as error:
             raise errors.PlaceRefused(
                 f"the memory folder {path} cannot be opened: {os.strerror(error.errno or 0)}",
-                hint="mend its permissions",
+                hint=_MENDS.get(error.errno or 0, "mend its permissions"),
             ) from None
         if reason:
             exchange.close(handle)

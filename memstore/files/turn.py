@@ -6,6 +6,7 @@ go on.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
@@ -34,8 +35,11 @@ class FolderTurn:
         try:
             self._handle = os.open(self._path, flags, 0o600)
         except OSError as error:
+            reason = f"{self._path} cannot be opened: {os.strerror(error.errno or 0)}"
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise errors.DiskFull(reason, hint="free some space and repeat the command") from None
             raise errors.StoreReadOnly(
-                f"{self._path} cannot be opened: {os.strerror(error.errno or 0)}",
+                reason,
                 hint="mend the permissions of the store's directory",
             ) from None
         try:

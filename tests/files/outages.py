@@ -176,6 +176,8 @@ def check_no_folder(desk: Desk, reason: str) -> None:
     saved = desk.write("a", "text\n")
     assert saved.memory.version == 1 and saved.files.folder is None
     assert any(reason in notice and str(desk.folder) in notice for notice in saved.files.notices), saved.files
+    mend = "writable" if reason == READ_ONLY else "permissions"
+    assert any(mend in notice for notice in saved.files.notices), saved.files
     wrote = command(desk, "write", "b", "text\n")
     assert wrote.code == 0 and "not projected: " in wrote.err and reason in wrote.err, wrote
     assert reason in str(command(desk, "append", "b", "more", "--json").json["files"]["notices"])

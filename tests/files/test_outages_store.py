@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from memstore.errors import DiskFull
+from memstore.files.turn import FolderTurn
 from tests.files.desk import Desk
 from tests.files.outages import Unable, check_closure, command, litter, no_room, small_disk
 
@@ -122,6 +126,16 @@ def test_a_home_on_a_full_disk_is_refused_with_the_reason(tmp_path: Path, monkey
         desk.close()
 
 
+def test_a_turn_that_cannot_be_taken_for_want_of_room_says_so(tmp_path: Path):
+    with pytest.raises(DiskFull, match="No space left on device") as full, _no_inode():
+        FolderTurn("/some/folder", str(tmp_path), 0.0, lambda _: None).__enter__()
+    assert "free some space" in full.value.hint
+
+
+def _no_inode() -> AbstractContextManager[object]:
+    return mock.patch.object(os, "open", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+
+
 def test_a_folder_whose_path_is_too_long_is_told_and_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "/".join(["d" * 200] * 25)))
     desk = Desk(tmp_path)
@@ -129,7 +143,8 @@ def test_a_folder_whose_path_is_too_long_is_told_and_nothing_is_lost(tmp_path: P
         saved = desk.write("a", "text\n")
         assert saved.files.folder is None
         assert any("File name too long" in notice for notice in saved.files.notices), saved.files
-        assert command(desk, "sync").code == 5
+        synced = command(desk, "sync")
+        assert synced.code == 5 and "choose a shorter path" in synced.err, synced
         told = command(desk, "append", "a", "more")
         assert told.code == 0 and "not projected: " in told.err and "File name too long" in told.err
         assert "more" in command(desk, "show", "a").out
