@@ -16,6 +16,7 @@ from scripts.benchmarks.writes import bare_connection
 
 _PROJECTED = 3.0
 _IDLE = 2.0
+_ABSORBED = 3.0
 _WRITTEN = 4
 SETTLED = 2.2
 """Seconds after which the stamp of a file tells whether it changed; until then it is read again."""
@@ -41,6 +42,7 @@ def folders(quick: bool) -> list[Row]:
     return [
         *_projected(corpus, 200, 30 if quick else 150),
         *_idle(corpus, 2_000, 10 if quick else 40),
+        *_absorbed(corpus, 2_000, 10 if quick else 60),
         *_imported(corpus, 1_000),
     ]
 
@@ -158,17 +160,43 @@ def _idle(corpus: Corpus, files: int, rounds: int) -> list[Row]:
         app.world.pause(SETTLED)
         app.sync()
 
-        def bare(_: int) -> int:
-            with os.scandir(folder) as entries:
-                return sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
-
-        ours, baseline = interleaved(rounds, lambda _: app.sync(), bare)
+        ours, baseline = interleaved(rounds, lambda _: app.sync(), lambda _: _stat_all(folder))
     return [
         Row(
             "folder", f"sync with nothing changed, {files:,} files", middle(ours), "ms", middle(baseline),
             "os.scandir + stat", ratio("<=", _IDLE),
         )
     ]  # fmt: skip
+
+
+def _absorbed(corpus: Corpus, files: int, rounds: int) -> list[Row]:
+    """One file among many was edited since the last look: the look that takes it in, against a look alone."""
+    with workplace() as directory, Memstore.open(world=world_in(directory)) as app:
+        folder = shown_in(app, corpus, files)
+        app.world.pause(SETTLED)
+        app.sync()
+        path = os.path.join(folder, app.memories()[files // 2].path)
+
+        def edit(_: int) -> None:
+            with open(path, "ab") as file:
+                file.write(b"A line by hand.\n")
+
+        def absorb(_: int) -> None:
+            assert len(app.sync().absorbed) == 1
+
+        ours, baseline = interleaved(rounds, absorb, lambda _: _stat_all(folder), before=edit)
+    return [
+        Row(
+            "folder", f"absorbing one changed file, {files:,} files", middle(ours), "ms", middle(baseline),
+            "os.scandir + stat", ratio("<=", _ABSORBED),
+        )
+    ]  # fmt: skip
+
+
+def _stat_all(folder: str) -> int:
+    """The bare look."""
+    with os.scandir(folder) as entries:
+        return sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
 
 
 def _imported(corpus: Corpus, files: int) -> list[Row]:

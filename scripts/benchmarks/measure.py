@@ -68,18 +68,21 @@ def value(sense: Literal["<=", "<", ">="], limit: float) -> Limit:
     return Limit("measured", sense, limit)
 
 
-def interleaved(rounds: int, *steps: Step, warm: int = 3) -> list[list[float]]:
-    """The milliseconds of each step in each round. The steps take turns, and who begins changes every round."""
-    for number in range(warm):
-        for step in steps:
-            step(number - warm)
+def interleaved(rounds: int, *steps: Step, warm: int = 3, before: Step | None = None) -> list[list[float]]:
+    """The milliseconds of each step in each round. The steps take turns, and who begins changes every round.
+
+    `before`: what is done ahead of each round, and not timed.
+    """
     taken: list[list[float]] = [[] for _ in steps]
     order = list(range(len(steps)))
-    for number in range(rounds):
+    for number in range(-warm, rounds):
+        if before is not None:
+            before(number)
         for at in order if number % 2 else order[::-1]:
             begin = time.perf_counter_ns()
             steps[at](number)
-            taken[at].append((time.perf_counter_ns() - begin) / 1e6)
+            if number >= 0:
+                taken[at].append((time.perf_counter_ns() - begin) / 1e6)
     return taken
 
 
