@@ -188,7 +188,9 @@ class Memstore:
         hits = self.store.search(query, chosen, limit)
         if hits and self._freshen([hit.path for hit in hits]):
             hits = self.store.search(query, chosen, limit)
-        return query, hits
+        # What somebody has deleted is not handed out, although its deletion is believed only at a second look.
+        gone = self.store.missing(self.place.folder) if hits and self.place.folder is not None else ()
+        return query, [hit for hit in hits if hit.path not in gone] if gone else hits
 
     def log(self, name: str | None = None, *, since: int = 0, limit: int = -1) -> list[tuple[Operation, Made]]:
         """Operations, newest first: of one memory, or of the store."""

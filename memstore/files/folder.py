@@ -208,6 +208,20 @@ class Folder:
         """The bytes of a kept file as they are now."""
         return self._read(_kept(kept), moved=True)
 
+    def clear_links(self, found: Scan) -> Scan:
+        """The scan, made anew where a file had a second name, which an interrupted projection left: that goes.
+
+        To be called while the folder's turn is held.
+        """
+        cleared = False
+        for path in found.temporary:
+            above, _, name = path.rpartition("/")
+            target = f"{above}/{temporary.target_of(name)}" if above else temporary.target_of(name)
+            if target in found.strange:
+                self._leftover(path)
+                cleared = True
+        return self.scan() if cleared else found
+
     def leftovers(self, found: Scan) -> list[Leftover]:
         """Of the temporary files in `found`: those whose makers are gone, to be stored and discarded.
 

@@ -78,7 +78,7 @@ class Work:
     """What is to be done in a folder, read at one moment of the store.
 
     `early`: names that some file system takes for the name that is put: they go first. `held`: names that should
-    be put and may not. `omitted` None: the index was not looked at.
+    be put or taken and may not; `away`: those of them under which nothing is shown. `omitted` None: the index was not looked at.
     """
 
     puts: list[Task] = field(default_factory=list)
@@ -87,6 +87,7 @@ class Work:
     takes: list[tuple[str, ShownRow | None]] = field(default_factory=list)
     settled: list[ShownChange] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
+    away: set[str] = field(default_factory=set)
     since: dict[str, tuple[bytes, ...]] = field(default_factory=dict)
     """The texts that had become known under a name since what is shown there."""
     omitted: tuple[str, ...] | None = None
@@ -134,6 +135,7 @@ def plan_work(
 
 def _hold_back(work: Work, blocked: Mapping[str, str]) -> None:
     work.held = [task.row.name for task in work.puts if task.row.name in blocked]
+    work.away = {task.row.name for task in work.puts if task.row.name in blocked and task.base is None}
     work.puts = [task for task in work.puts if task.row.name not in blocked]
     work.held += [name for name, _ in (*work.early, *work.takes) if name in blocked]
     work.early = [take for take in work.early if take[0] not in blocked]
@@ -238,14 +240,20 @@ def carry_out(folder: Folder, work: Work, found: Findings, index_without: Callab
 
     `index_without` plans the index anew where topics could not be put: it never names a file that is not there.
     """
-    outcome = Outcome(list(work.settled))
+    outcome = Outcome(list(work.settled), absent=set(work.away))
     _take_all(folder, work.early, work.since, found, outcome)
     _put(folder, work.puts, work.since, found, outcome)
     if work.index is not None and outcome.absent:
         index_without(outcome.absent)
+    stands = work.index is None and INDEX_NAME not in work.held
     if work.index is not None:
         _put(folder, [work.index], work.since, found, outcome)
-    _take_all(folder, work.takes, work.since, found, outcome)
+        stands = any(isinstance(change, ShownRow) and change.name == INDEX_NAME for change in outcome.shown)
+    if stands:
+        _take_all(folder, work.takes, work.since, found, outcome)
+    else:
+        for name, _ in work.takes:
+            outcome.fail(found, name, f"{INDEX_NAME} may still name it, and could not be written")
     return outcome
 
 

@@ -139,7 +139,7 @@ class Sync:
             found.refuse(_told(error))
         except StoreUnavailable as error:
             # What is in the store is safe, and its files are mended by whoever comes next.
-            found.notices.append(f"the files in {self._path} are not up to date yet: {_told(error)}")
+            found.stop(f"the files in {self._path} are not up to date yet: {_told(error)}")
 
     def _nanoseconds(self) -> int:
         return self._world.clock() * 1_000
@@ -156,7 +156,7 @@ class Sync:
             self._sessions.work_in(known.row, found, partial(texts_at, folder))
             self._sessions.work_in_others(folder.path, found)
             known = self._known(folder.path)
-        scan = folder.scan()
+        scan = folder.clear_links(folder.scan())
         intake = take_stock(folder, scan, known.stamps, self._world.clock, known.busy)
         found.waiting += sorted(known.busy)
         if known.row is not None and claim == "own" and known.rests(scan) and self._as_shown(known.row, intake):

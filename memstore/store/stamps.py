@@ -32,3 +32,12 @@ def is_waiting(connection: apsw.Connection, folder: str) -> bool:
         (folder,),
     )
     return bool(row and row[0])
+
+
+def missing_names(connection: apsw.Connection, folder: str) -> frozenset[str]:
+    """The names whose files were not there when a folder was last looked at."""
+    rows = connection.execute(
+        "SELECT s.name FROM shown s JOIN folder f ON f.pk = s.folder WHERE f.path = ? AND s.missing_since IS NOT NULL",
+        (folder,),
+    )
+    return frozenset(row[0] for row in rows)

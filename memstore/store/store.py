@@ -16,6 +16,7 @@ from memstore.store import migrate, reader, search
 from memstore.store.connection import Link, open_link
 from memstore.store.opening import DATABASE as DATABASE
 from memstore.store.opening import open_ready
+from memstore.store.stamps import missing_names
 
 if TYPE_CHECKING:
     # What only writing needs is imported where something is written: a search must not pay for it.
@@ -266,6 +267,11 @@ class Store:
         """Ranked hits; never raises for anything a person types."""
         with self.view() as connection:
             return search.search(connection, query, filters, limit, offset)
+
+    def missing(self, folder: str) -> frozenset[str]:
+        """The names whose files were not there when a folder was last looked at."""
+        with self.view() as connection:
+            return missing_names(connection, os.path.realpath(folder))
 
     def index(self, shelf: Shelf = SHELF) -> list[Line]:
         """The lines of an index, in order."""

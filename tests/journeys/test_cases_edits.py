@@ -257,3 +257,14 @@ def _id(desk: Desk, name: str) -> str:
     head = desk.head(name)
     assert head is not None
     return head.id
+
+
+def test_h13_a_search_before_any_sync_does_not_hand_out_deleted_text_as_current(desk: Desk):
+    desk.put("drop-me.md", topic("drop-me", body="zanzibar one\n"))
+    desk.put("other.md", topic("other", body="else\n"))
+    desk.sync()
+    (desk.folder / "drop-me.md").unlink()
+    for _ in range(3):
+        assert [hit.path for hit in desk.memories.search("zanzibar")[1]] == []
+        assert "zanzibar" not in command(desk, "search", "zanzibar").out
+        desk.ahead += 1
