@@ -28,7 +28,7 @@ FULL = {SAVES: 50_000, RESTS: 1_000, SYNCS: 1_000, WRITTEN: 700, STYLED: len(STY
 _SAVES = 2_100
 """Of one run: texts that keep all their lines grow, and a longer run would be about long texts."""
 _EDITORS, _FILES, _TOOLS, _PROJECTORS = 4, 3, 2, 3
-_FAULT_RUNS, _FAULT_SAVES = 4, 400
+_FAULT_RUNS, _FAULT_SAVES = 10, 400
 
 
 def run(size: Size, seed: int) -> Outcome:
