@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
-from scripts.proofs import hammer, histories, index_histories, kills, merge_laws
+from scripts.proofs import hammer, histories, index_histories, kills, merge_laws, simulator
 from scripts.proofs.__main__ import main, proofs
 from scripts.proofs.outcome import Outcome, Size
 from scripts.proofs.search import search
+from scripts.proofs.simulator_disk import Disk
+from scripts.proofs.simulator_process import FOLDER, Died
+from scripts.proofs.simulator_world import Fault, Simulation
 
 
 class Example:
@@ -105,3 +109,47 @@ def test_a_half_written_file_is_noticed_without_tracing_as_well():
     assert any(
         "half a file" in failure for failure in kills.kill_all("everyday", "written in place", trace=False).failures
     )
+
+
+def test_a_seed_of_the_simulator_gives_the_same_run(tmp_path: Path):
+    first, again = (simulator.simulate(seed, str(tmp_path))[0] for seed in (7, 7))
+    other, _ = simulator.simulate(8, str(tmp_path))
+    assert (first.trace, first.steps, first.now) == (again.trace, again.steps, again.now)
+    assert first.steps > 50 and first.trace != other.trace
+    assert list(tmp_path.iterdir()) == []
+
+
+SOON = (
+    "rename instead of exchange", "index before topics", "temporary files unswept", "half-written files believed",
+    "sessions unheard",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", SOON)
+def test_the_simulator_notices_a_planted_fault_within_a_few_seeds(fault: str):
+    assert simulator.catch(fault, 1, tries=200)
+
+
+def test_a_process_of_the_simulator_that_died_changes_nothing_any_more(tmp_path: Path):
+    sim = Simulation(1, str(tmp_path), Fault())
+    try:
+        process, folder = sim.processes[0], sim.folder()
+        assert folder is not None
+        process.bury()
+        before = dict(folder.entries)
+        with pytest.raises(Died):
+            process.calls.os_module().unlink(f"{FOLDER}/MEMORY.md")
+        assert folder.entries == before
+    finally:
+        sim.close()
+
+
+def test_whoever_has_a_file_of_the_simulator_open_writes_into_it_under_its_new_name():
+    disk = Disk(lambda: 1_000, 1)
+    folder = disk.make_directories(FOLDER)
+    for name, text in (("a.md", b"old"), ("b.md", b"new")):
+        disk.make_file(folder, name).data = text
+    opening = disk.open(folder.entries["a.md"], writes=True)
+    disk.exchange(folder, "b.md", folder, "a.md")
+    disk.write(opening, b"mine")
+    assert (folder.entries["a.md"].data, folder.entries["b.md"].data) == (b"new", b"mine")
