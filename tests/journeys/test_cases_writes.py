@@ -311,10 +311,11 @@ def test_h23_b_syncs_of_200_topics_killed_at_random_moments_take_nothing_of_thei
     chance = random.Random(23)
     for number in range(200):
         desk.put(f"n{number:03}.md", topic(f"n{number:03}", body="round -1\n"))
+    desk.put("MEMORY.md", "# Mine\n- [0](n000.md)\n")
     desk.sync()
     started = [sys.executable, "-m", "memstore", "-C", str(desk.base / desk.root), "sync"]
     killed = 0
-    for number in range(15):
+    for number in range(12):
         before = desk.files()
         _revise_all(desk, number)
         versions = desk.versions()
@@ -327,7 +328,7 @@ def test_h23_b_syncs_of_200_topics_killed_at_random_moments_take_nothing_of_thei
         assert report.absorbed == () and report.notices == () and report.pending == (), report
         assert desk.versions() == versions and litter(desk.folder) == []
         assert all(f"round {number}\n" in text.decode() for name, text in desk.files().items() if name[0] == "n")
-    assert killed > 3
+    assert killed > 2
     assert desk.set_aside() == [] and desk.memories.store.conflicts() == [] and desk.sync().quiet
 
 
