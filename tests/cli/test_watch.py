@@ -153,6 +153,19 @@ def test_asking_who_watches_keeps_nobody_from_starting(run: Run, repo: Path, not
         asking.communicate()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="counts what Linux watches")
+def test_what_a_link_in_the_folder_leads_to_is_not_listened_to(repo: Path, note: Path, tmp_path: Path):
+    for number in range(20):
+        (tmp_path / "elsewhere" / str(number)).mkdir(parents=True)
+    (note.parent / "link").symlink_to(tmp_path / "elsewhere")
+    with watching(repo) as watcher:
+        note.write_text(note.read_text().replace("First.", "Second."))
+        watcher.says("revised  note.md")
+        descriptors = Path(f"/proc/{watcher.process.pid}/fdinfo").iterdir()
+        told = [line for one in descriptors for line in one.read_text().split("\n") if line.startswith("inotify")]
+        assert len(told) == 1
+
+
 def test_json_is_a_line_for_each_look_with_news(repo: Path, note: Path):
     with watching(repo, "watch", "--json") as watcher:
         note.write_text(note.read_text().replace("First.", "Second."))
@@ -220,8 +233,10 @@ def test_without_watches_of_the_system_it_says_so_once_and_looks_by_itself(run: 
     before = ("unshare", "--user", "--map-root-user")
     with watching(repo, before=before, program=("-c", NO_WATCHES)) as watcher:
         watcher.says("the system does not tell of changes")
-        for text in ("Second.", "Third."):
-            note.write_text(f"---\nname: note\n---\n{text}\n")
-            until(lambda text=text: text in run("show", "note", "--json").json["content"])
+        for number in (2, 3):
+            note.write_text(f"---\nname: note\n---\nText {number}.\n")
+            watcher.says("revised  note.md")
+            watcher.out.clear()
+            assert run("show", "note", "--json").json["version"]["version"] == number
         assert sum("does not tell" in line for line in watcher.err) == 1
         assert watcher.end() == 0

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from memstore.errors import PlaceRefused, StoreUnavailable
+from memstore.errors import PlaceRefused, StoreNewer, StoreUnavailable
 from memstore.files.report import Noted, SyncReport, Unshown
 from memstore.files.watch import Schedule, _End, directories, matters, news
 from memstore.files.watch_lock import NAME, Watcher, watched_by, watcher_of
 from tests.files.desk import Desk, Silent, topic
-from tests.files.watching import Watching, holds, rests, silently, until
+from tests.files.watching import Watching, holds, rests, says, silently, until
 
 # When to look
 
@@ -149,7 +150,7 @@ def test_at_rest_nothing_is_written(desk: Desk):
         log = database.with_name(database.name + "-wal")
         until(lambda: rests(desk, "a.md"))
 
-        def state():
+        def state() -> object:
             return desk.stamps(), desk.versions(), log.stat().st_mtime_ns, database.stat().st_mtime_ns
 
         before = state()
@@ -158,10 +159,12 @@ def test_at_rest_nothing_is_written(desk: Desk):
 
 
 def test_a_new_file_in_a_new_directory_is_taken_in_and_its_edits_are(desk: Desk):
+    desk.ahead = 0.0
     desk.write("a", "First.\n")
     with Watching(desk):
         desk.put("sub/deeper/b.md", topic("b", body="One.\n"))
         until(lambda: "sub/deeper/b.md" in desk.living())
+        until(lambda: rests(desk, "sub/deeper/b.md"))
         desk.edit("sub/deeper/b.md", "One.", "Two.")
         until(lambda: "Two." in desk.text("sub/deeper/b.md"))
 
@@ -213,6 +216,19 @@ def test_another_directory_in_place_of_the_folder_is_noticed(desk: Desk):
         until(lambda: desk.living() == ["a.md", "b.md"])
         desk.edit("b.md", "Body.", "Other.")
         until(lambda: "Other." in desk.text("b"))
+
+
+def test_a_directory_above_that_is_another_one_by_now_is_noticed(desk: Desk):
+    desk.ahead = 0.0
+    desk.write("a", "Text.\n")
+    with Watching(desk):
+        until(lambda: rests(desk, "a.md"))
+        above = desk.folder.parent
+        shutil.copytree(above, desk.base / "copy")
+        above.rename(desk.base / "away")
+        (desk.base / "copy").rename(above)
+        desk.edit("a.md", "Text.", "New text.")
+        until(lambda: "New text." in desk.text("a"), 5)
 
 
 def test_a_file_that_is_held_open_for_writing_is_taken_in_once_it_is_closed(desk: Desk):
@@ -283,7 +299,7 @@ def test_a_file_name_that_nobody_can_read_stops_nothing(desk: Desk):
             with open(strange, "ab") as file:
                 file.write(b"x")
             desk.edit("a.md", "First." if round == 0 else "Edit 0.", f"Edit {round}.")
-            until(lambda round=round: f"Edit {round}." in desk.text("a"))
+            until(partial(says, desk, "a", f"Edit {round}."))
         assert len([notice for notice in watching.notices() if "left alone" in notice]) == 1
 
 
@@ -320,6 +336,14 @@ def test_a_store_that_is_gone_ends_the_watch_and_none_is_made_in_its_place(desk:
         shutil.rmtree(directory.parent.parent)
         watching.ended.wait(20)
     assert not directory.parent.parent.exists()
+
+
+def test_a_store_that_a_newer_memstore_has_changed_ends_the_watch(desk: Desk):
+    desk.write("a", "Text.\n")
+    with pytest.raises(StoreNewer), Watching(desk) as watching:
+        desk.memories.store._link.connection.pragma("user_version", 99)
+        desk.edit("a.md", "Text.", "New text.")
+        assert watching.ended.wait(20)
 
 
 def test_the_watch_ends_where_the_directory_has_another_folder_by_now(desk: Desk):

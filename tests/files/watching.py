@@ -38,6 +38,11 @@ def rests(desk: Desk, name: str) -> bool:
     return not has_news(desk.memories.store, str(desk.folder), [name])
 
 
+def says(desk: Desk, name: str, words: str) -> bool:
+    """Whether the store's text of a memory has these words."""
+    return words in desk.text(name)
+
+
 def silently(path: Path, text: str) -> None:
     """Changes a file, of which the system tells nobody; the text must have the length of the old one."""
     with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as view:

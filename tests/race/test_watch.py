@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from memstore.core.plan import Wanted
 from tests.files.desk import Desk, topic
-from tests.files.watching import Watching, holds, rests, until
+from tests.files.watching import Watching, holds, rests, says, until
 
 FILES = 3_000
 
@@ -37,7 +38,7 @@ def test_h16_each_change_makes_one_version_and_its_file_is_not_written(desk: Des
         for number in range(5):
             desk.edit("e.md", "Loop test." if number == 0 else f"Edit {number - 1}.", f"Edit {number}.")
             before = desk.stamps()["e.md"]
-            until(lambda number=number: f"Edit {number}." in desk.text("e"))
+            until(partial(says, desk, "e", f"Edit {number}."))
             assert desk.stamps()["e.md"] == before
         until(lambda: rests(desk, "e.md"))
         before_all = desk.stamps(), desk.versions()
