@@ -88,6 +88,7 @@ FILES: Shape = {
     "waiting": ["text"],  # gone or unsettled files that a second look decides
     "notices": ["text"],
     "seq": "number or null",  # of the operation that took edits in
+    "stopped": "flag",  # the store could not be used halfway, and notices say why
 }
 SAVED: Shape = {
     "what": "text",
@@ -372,6 +373,7 @@ def files_shape(report: SyncReport) -> Shape:
         "waiting": list(report.waiting),
         "notices": list(report.notices),
         "seq": report.seq,
+        "stopped": report.stopped,
     }
 
 
@@ -381,17 +383,7 @@ def error_shape(error: Exception, code: int, message: str, hint: str) -> Shape:
     if isinstance(error, errors.StaleVersion):
         shape["current_text"] = content_shape(error.current_text)
         shape["given_text"] = content_shape(error.given_text)
-    for name in (
-        "name",
-        "expected",
-        "current",
-        "holder",
-        "operation",
-        "folder",
-        "owner",
-        "store",
-        "old_root",
-    ):
+    for name in ("name", "expected", "current", "holder", "operation", "folder", "owner", "store", "old_root"):
         value = getattr(error, name, None)
         if isinstance(error, errors.MemstoreError) and isinstance(value, str):
             shape[name] = value

@@ -8,6 +8,7 @@ acknowledged commits do not survive a power cut.
 from __future__ import annotations
 
 import os
+import weakref
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -56,7 +57,9 @@ class Link:
         self._pid = os.getpid()
         self._closed = False
         self._schema: int | None = None
-        self._files = guard.protect(path)
+        self._guarded = guard.Protection(path)
+        # One that is forgotten rather than closed is closed by the collector; its inodes are then used by others.
+        weakref.finalize(connection, self._guarded.end)
         self._database = guard.identity(path)
         self._log = guard.identity(path + "-wal")
 
@@ -68,8 +71,7 @@ class Link:
     def settle(self, schema: int) -> None:
         """The database is ready, with this schema: from now on it must be these files and this schema."""
         self._schema = schema
-        earlier, self._files = self._files, guard.protect(self.path)
-        guard.release(earlier)
+        self._guarded.renew()
         self._log = guard.identity(self.path + "-wal")
 
     @contextmanager
@@ -128,8 +130,7 @@ class Link:
             return
         self._closed = True
         self.connection.close()
-        guard.release(self._files)
-        self._files = ()
+        self._guarded.end()
         if self._turn is not None:
             self._turn.close()
 

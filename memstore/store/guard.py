@@ -32,23 +32,33 @@ def identity(path: str) -> File | None:
     return found.st_dev, found.st_ino
 
 
-def protect(path: str) -> tuple[File, ...]:
-    """Refuses from now on every open of the database at `path` and of its side files by anything but SQLite.
+class Protection:
+    """Refuses every open of the database at `path` and of its side files by anything but SQLite, until its end."""
 
-    Returns the files, for `release` once SQLite has closed them: their inodes are used again by others.
-    """
-    global _installed
-    files = tuple(file for suffix in _SUFFIXES if (file := identity(path + suffix)) is not None)
-    for file in files:
-        _protected[file] = _protected.get(file, 0) + 1
-    if not _installed:
-        sys.addaudithook(_refuse)
-        _installed = True
-    return files
+    def __init__(self, path: str) -> None:
+        global _installed
+        self._path = path
+        self._files: tuple[File, ...] = ()
+        self.renew()
+        if not _installed:
+            sys.addaudithook(_refuse)
+            _installed = True
+
+    def renew(self) -> None:
+        """Looks which files these are by now."""
+        earlier = self._files
+        self._files = tuple(file for suffix in _SUFFIXES if (file := identity(self._path + suffix)) is not None)
+        for file in self._files:
+            _protected[file] = _protected.get(file, 0) + 1
+        _release(earlier)
+
+    def end(self) -> None:
+        """To be called once SQLite has closed them: their inodes are used again by others."""
+        files, self._files = self._files, ()
+        _release(files)
 
 
-def release(files: tuple[File, ...]) -> None:
-    """Takes back what one `protect` did."""
+def _release(files: tuple[File, ...]) -> None:
     for file in files:
         left = _protected.pop(file, 0) - 1
         if left > 0:

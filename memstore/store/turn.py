@@ -49,7 +49,10 @@ class Turn:
     def give(self) -> None:
         """Lets the next writer in."""
         if self._room >= 0:
-            fcntl.flock(self._room, fcntl.LOCK_UN)
+            try:
+                fcntl.flock(self._room, fcntl.LOCK_UN)
+            except OSError:  # what was committed stays committed; closing the file gives the turn as well
+                self.close()
 
     def close(self) -> None:
         """Lets go of both files."""

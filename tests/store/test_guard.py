@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import shutil
@@ -90,6 +91,18 @@ def test_a_file_that_takes_over_the_inode_of_a_closed_store_is_free(tmp_path: Pa
             path.unlink()
         for m in range(8):
             (tmp_path / f"{n}-{m}").write_text("free")
+
+
+def test_a_file_that_takes_over_the_inode_of_a_store_that_was_forgotten_is_free(tmp_path: Path):
+    forgotten = open_store(tmp_path / "store")
+    put(forgotten, create("note"))
+    del forgotten
+    gc.collect()
+    shutil.rmtree(tmp_path / "store")
+    for number in range(200):
+        path = tmp_path / f"{number}.md"
+        path.write_text("x")
+        assert path.read_text() == "x"
 
 
 def test_no_public_call_changes_what_sqlite_has_locked(store: Store, tmp_path: Path):
