@@ -33,8 +33,8 @@ from memstore.world import World
 INTERVAL = 10.0
 """Seconds between looks that nothing asked for. At 2,000 files they cost a thousandth of a core."""
 
-_SHARE = 250
-"""A look that takes long is followed by at least this many times as much rest before the next unasked one."""
+_SHARE, _LONGEST = 250, 60.0
+"""A look that takes much work is followed by so many times as much rest before the next unasked one, or a minute."""
 
 _TICK = 0.25
 _OVERDUE = 5.0
@@ -59,24 +59,23 @@ class Schedule:
     rested: float = float("-inf")
 
     def hint(self, now: float) -> None:
-        """Something may have changed: look now, or once the last look has had as much rest as it took."""
+        """Something may have changed: look now, or once the last look has had as much rest as it was work."""
         self.hinted = now
         self.due = min(self.due, max(now, self.rested))
 
-    def looked(self, begun: float, ended: float, *, unsure: bool = False, troubled: bool = False) -> None:
-        """After a look. `unsure`: something must be seen again before it counts; `troubled`: something new is in
-        the way, which may be gone in a moment."""
-        took = ended - begun
-        self.rested = ended + took
+    def looked(self, ended: float, worked: float, *, unsure: bool = False, troubled: bool = False) -> None:
+        """After a look that was so many seconds of work. `unsure`: something must be seen again before it counts;
+        `troubled`: something new is in the way, which may be gone in a moment."""
+        self.rested = ended + worked
         since = ended - self.hinted
-        wait = max(self.interval, _SHARE * took)
+        wait = max(self.interval, min(_SHARE * worked, _LONGEST))
         if since < _SETTLED:
             wait = min(wait, _SETTLED - since)
         if troubled:
             wait = min(wait, _AGAIN)
         if unsure:
             wait = min(wait, _UNSURE if since < _UNSURE_FOR else _UNSURE_LATER)
-        self.due = ended + max(wait, took)
+        self.due = ended + max(wait, worked)
 
 
 def news(before: SyncReport, report: SyncReport) -> SyncReport:
@@ -166,14 +165,16 @@ class Watch:
                             yield told
 
     def _look(self, schedule: Schedule, before: SyncReport, interval: float) -> SyncReport:
-        begun = self._now()
+        begun = time.thread_time()
         report = self._files.absorb()
         report = replace(report, notices=(*report.notices, *self._troubles.values()))
         told = news(before, report)
         if told.notices:
             self._check_store()
         schedule.interval = min(interval, _DEAF) if self._is_deaf() else interval
-        schedule.looked(begun, self._now(), unsure=bool(report.waiting), troubled=bool(told.notices or told.pending))
+        worked = time.thread_time() - begun  # not the time that it waited for others
+        unsure, troubled = bool(report.waiting), bool(told.notices or told.pending)
+        schedule.looked(self._now(), worked, unsure=unsure, troubled=troubled)
         return report
 
     def _check_store(self) -> None:

@@ -21,39 +21,48 @@ from tests.files.watching import Watching, holds, rests, says, silently, until
 
 def test_a_hint_is_followed_by_a_look_at_once_and_another_when_stamps_tell():
     schedule = Schedule(10.0)
-    schedule.looked(0.0, 0.01)
+    schedule.looked(0.01, 0.01)
     assert schedule.due == pytest.approx(10.01)
     schedule.hint(3.0)
     assert schedule.due == 3.0
-    schedule.looked(3.0, 3.01)
+    schedule.looked(3.01, 0.01)
     assert schedule.due == pytest.approx(5.2)
-    schedule.looked(5.2, 5.21)
+    schedule.looked(5.21, 0.01)
     assert schedule.due == pytest.approx(15.21)
 
 
 def test_what_must_be_seen_twice_is_seen_again_soon_and_later_less_often():
     schedule = Schedule(10.0)
     schedule.hint(1.0)
-    schedule.looked(1.0, 1.01, unsure=True)
+    schedule.looked(1.01, 0.01, unsure=True)
     assert schedule.due == pytest.approx(1.31)
-    schedule.looked(20.0, 20.01, unsure=True)
+    schedule.looked(20.01, 0.01, unsure=True)
     assert schedule.due == pytest.approx(22.01)
 
 
 def test_what_is_in_the_way_for_the_first_time_is_tried_again_after_a_second():
     schedule = Schedule(10.0)
-    schedule.looked(5.0, 5.01, troubled=True)
+    schedule.looked(5.01, 0.01, troubled=True)
     assert schedule.due == pytest.approx(6.01)
 
 
-def test_looks_that_take_long_never_take_more_than_half_of_a_core():
+def test_looks_that_are_much_work_never_take_more_than_half_of_a_core():
     schedule = Schedule(10.0)
-    schedule.looked(0.0, 3.0)
-    assert schedule.due == pytest.approx(753.0)
+    schedule.looked(3.0, 3.0)
     schedule.hint(3.5)
     assert schedule.due == 6.0
-    schedule.looked(6.0, 9.0, unsure=True)
+    schedule.looked(9.0, 3.0, unsure=True)
     assert schedule.due == 12.0
+
+
+def test_unasked_looks_are_rarer_where_they_are_much_work_but_come_every_minute():
+    schedule = Schedule(10.0)
+    for worked, wait in ((0.001, 10.0), (0.1, 25.0), (3.0, 60.0)):
+        schedule.looked(100.0, worked)
+        assert schedule.due == pytest.approx(100.0 + wait)
+    schedule.interval = 600.0
+    schedule.looked(100.0, 3.0)
+    assert schedule.due == 700.0
 
 
 def test_a_report_says_once_what_stays_as_it_was():
@@ -312,6 +321,17 @@ def test_what_another_process_committed_and_did_not_show_is_shown(desk: Desk):
 
 
 # What is in the way
+
+
+def test_an_edit_that_meets_a_busy_store_is_taken_in_soon_after(desk: Desk):
+    desk.write("a", "Text.\n")
+    with Watching(desk) as watching:
+        with desk.memories.store._link.writing():
+            desk.edit("a.md", "Text.", "New text.")
+            until(watching.notices, 30)
+        until(lambda: "New text." in desk.text("a"), 10)
+        assert len(watching.notices()) == 1
+    assert watching.notices()[0].count("stayed locked") == 1
 
 
 def test_a_folder_without_its_claim_is_refused_once_and_taken_again_when_that_is_mended(desk: Desk):
