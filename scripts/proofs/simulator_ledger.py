@@ -83,7 +83,8 @@ class Ledger:
 
     def overwrites(self, path: str, had: bytes, over: bytes, window: str) -> None:
         """A text goes of which whoever saves knew less."""
-        for mark in marks_of(path, over) - marks_of(path, had) - self.shown:
+        shown = frozenset() if path == INDEX_NAME else self.shown  # the index has no rule 25
+        for mark in marks_of(path, over) - marks_of(path, had) - shown:
             self.swallowed.setdefault(mark, window)
 
     def _typed(self, who: str, path: str, had: frozenset[str], now: frozenset[str]) -> None:
