@@ -206,7 +206,7 @@ def test_a_folder_that_goes_away_and_returns_within_the_second_is_left_as_it_is(
     with Watching(desk) as watching:
         before = desk.stamps()
         desk.folder.rename(desk.base / "away")
-        holds(lambda: not desk.folder.exists(), 0.5)
+        holds(lambda: not desk.folder.exists(), 0.3)
         (desk.base / "away").rename(desk.folder)
         desk.edit("a.md", "Text.", "New text.")
         until(lambda: "New text." in desk.text("a"))
