@@ -72,10 +72,9 @@ def merge_bodies(base: str, ours: str, theirs: str) -> Merged:
         return Merged(ours, True)
     closed = [text.endswith("\n") for text in (base, ours, theirs)]
     last_newline = closed[1] if closed[1] != closed[0] else closed[2]
-    text = _join(lines, "\n" if mixed else _line_end(ours, theirs), last_newline)
-    if mixed and not text.endswith("\n") and not any(side.endswith("\r") for side in (ours, theirs)):
-        text = text.removesuffix("\r")  # half of the line end that one side took away
-    return Merged(text, False)
+    if mixed and lines and not last_newline and not any(side.endswith("\r") for side in (ours, theirs)):
+        lines[-1] = lines[-1].removesuffix("\r")  # half of the line end that one side took away
+    return Merged(_join(lines, "\n" if mixed else _line_end(ours, theirs), last_newline), False)
 
 
 def merge_texts(base: bytes, ours: bytes, theirs: bytes) -> MergedText:
@@ -251,7 +250,10 @@ def _merge_headers(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, tupl
             disputed.append(key)
     if disputed:
         return b"", tuple(disputed)
+    twice = _says_twice(ours) or _says_twice(theirs)
     for candidate in _candidates(base, ours, theirs, wanted):
+        if not twice and _says_twice(candidate):
+            continue  # lines of two shapes put together
         found = fields_of(candidate)
         if not read(candidate).problems and all(_same(key, wanted, found) for key in wanted | found):
             return _in_line_ends_of(split(ours)[0], split(candidate)[0]), ()
@@ -279,6 +281,13 @@ def _candidates(base: bytes, ours: bytes, theirs: bytes, wanted: Fields) -> Iter
         except InputRefused:
             continue
         yield side
+
+
+def _says_twice(text: bytes) -> bool:
+    """Whether a key stands both under `metadata` and above it."""
+    document = read(text)
+    bare = [key.removeprefix("metadata.") for key, _ in (*document.extra, *document.lists)]
+    return len(set(bare)) < len(bare) or not set(FIELDS).isdisjoint(bare)
 
 
 def fields_of(text: bytes) -> Fields:

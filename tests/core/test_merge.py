@@ -182,6 +182,7 @@ def test_mixed_line_ends_of_ours_stay_as_they_are() -> None:
 def test_a_last_newline_that_theirs_took_away_leaves_no_half_of_a_line_end_in_mixed_ones() -> None:
     assert merge_bodies("a\na\n", "a\na\r\n", "a\na") == Merged("a\na", False)
     assert merge_bodies("a\nb\n", "A\r\nb\n", "a\nb\r") == Merged("A\r\nb\r", False)
+    assert merge_bodies("\na\n", "a\n\r\n", "\na") == Merged("a\n\n", False)
 
 
 def test_only_a_newline_ends_a_line() -> None:
@@ -288,6 +289,13 @@ def test_two_sessions_stamps_are_no_conflict_and_both_real_changes_are_kept() ->
     ours = with_(STAMPED, (b"T10", b"T11"), (b"how it", b"why it"))
     theirs = with_(STAMPED, (b"T10", b"T12"), (b"type: project", b"type: reference"), (b"three", b"four"))
     assert merged(STAMPED, ours, theirs) == with_(ours, (b"type: project", b"type: reference"), (b"three", b"four"))
+
+
+def test_headers_of_two_shapes_are_put_together_without_saying_a_field_twice() -> None:
+    base = b"---\n---\n\n"
+    ours = b"---\nname: a\nmetadata:\n  node_type: memory\n  type: user\n---\n\n"
+    result = merged(base, ours, b"---\ntype: user\ndescription: d\n---\n\n")
+    assert result == with_(ours, (b"name: a\n", b"name: a\ndescription: d\n"))
 
 
 def test_a_new_key_of_theirs_survives_beside_a_new_description_of_ours() -> None:
