@@ -5,7 +5,7 @@
 -- state: open (the call is about to begin), done (it happened), settled (worked in);
 --        dead (nothing was heard of it in time), heard (nothing was, but the file tells that it happened).
 -- found: what lay there when the call was about to begin. original: what it overwrote; NULL: no file.
--- result: what it wrote, read or loaded; while open, what it is expected to write. taken: the result of a heard one.
+-- result: what it wrote, read or loaded; while open or dead, what it is expected to write. taken: the result of a heard one.
 CREATE TABLE inbox (
     seq       INTEGER PRIMARY KEY AUTOINCREMENT,
     id        TEXT NOT NULL UNIQUE,
@@ -26,6 +26,7 @@ CREATE TABLE inbox (
 ) STRICT;
 
 CREATE INDEX inbox_waiting ON inbox (folder, name) WHERE state IN ('open', 'done');
+CREATE INDEX inbox_given_up ON inbox (folder) WHERE state = 'dead';
 CREATE INDEX inbox_operation ON inbox (operation) WHERE operation IS NOT NULL;
 
 -- What a session last loaded, read or wrote under a name: the merge base of its writes.
@@ -41,11 +42,12 @@ CREATE TABLE seen (
 ) STRICT, WITHOUT ROWID;
 
 -- Texts that became known under a name since its B: results of sessions, what they overwrote, and what is about to be
--- put there. A file that says one of them holds no news.
+-- put there (put). A file that says one of them holds no news.
 CREATE TABLE known_since (
     folder INTEGER NOT NULL REFERENCES folder (pk),
     name   TEXT NOT NULL,
     text   INTEGER NOT NULL REFERENCES text (id),
+    put    INTEGER NOT NULL CHECK (put IN (0, 1)),
     at     INTEGER NOT NULL,
     PRIMARY KEY (folder, name, text)
 ) STRICT, WITHOUT ROWID;

@@ -57,6 +57,7 @@ CREATE TABLE known_since (
     folder INTEGER NOT NULL REFERENCES folder (pk),
     name   TEXT NOT NULL,
     text   INTEGER NOT NULL REFERENCES text (id),
+    put    INTEGER NOT NULL CHECK (put IN (0, 1)),
     at     INTEGER NOT NULL,
     PRIMARY KEY (folder, name, text)
 ) STRICT, WITHOUT ROWID;
@@ -222,6 +223,8 @@ CREATE TABLE version (
 ) STRICT;
 
 CREATE INDEX conflict_open ON conflict (pk) WHERE resolved IS NULL;
+
+CREATE INDEX inbox_given_up ON inbox (folder) WHERE state = 'dead';
 
 CREATE INDEX inbox_operation ON inbox (operation) WHERE operation IS NOT NULL;
 

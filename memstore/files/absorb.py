@@ -239,7 +239,10 @@ class Absorber:
                 plan.notices.append(reason)
             case d.Accept():
                 assert head is not None
-                plan.shown.append(self._shows(name, head, seen, row, head.version, current=head.state.content))
+                shows = self._shows(name, head, seen, row, head.version, current=head.state.content)
+                begun = inbox.begun(self._connection, self._folder, name)
+                put = any(alike(text, shows.content) for text in begun)  # a projection that nobody recorded
+                plan.shown.append(replace(shows, put=put))
             case d.Create(content=content, rule=rule):
                 self._create(name, seen, content, rule)
             case d.Revise() | d.Revive():

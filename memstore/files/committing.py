@@ -113,6 +113,9 @@ class Committer:
                 base = None if keep.base is None else ShownRow(item.target, keep.memory, 0, keep.base, lines=keep.lines)
             elif item.target == INDEX_NAME:
                 base = older_base(base, shown.texts_before(connection, row.pk, INDEX_NAME), item.content)
+            elif base is not None:
+                texts = shown.texts_before(connection, row.pk, item.target)
+                base = replace(base, content=made_from(item.content, base.content, texts))
         return Surprise(item.target, item.content, item.settled, base, item.kept, since=since)
 
     def look(self, folder: Folder, row: FolderRow, surprise: Surprise, found: Findings) -> str:
@@ -122,14 +125,14 @@ class Committer:
         """
         self._sessions.wait_for(row.path, surprise.name)
         self._sessions.work_in(row, found, partial(texts_at, folder, also=surprise))
+        was = Before(surprise.name, surprise.content)
         for wait in _SETTLING:
             if surprise.settled:
                 refusal = self.take_in(row, surprise, found)
                 if refusal:
                     return refusal
                 if folder.discard(surprise.kept, surprise.content):
-                    gone = (LetGo(surprise.kept), Before(surprise.name, surprise.content))
-                    self._store.show(row.pk, gone, durable=False)
+                    self._store.show(row.pk, (LetGo(surprise.kept), was), durable=False)
                     return ""
                 taken = surprise.content
             else:
@@ -154,7 +157,7 @@ class Committer:
         for _ in range(_ATTEMPTS):
             with self._store.view() as connection:
                 since = inbox.known_since(connection, row.pk, name)
-                if content in since:
+                if content in since or content in surprise.since:
                     return ""  # a session's, and taken in as such
                 absorber = self.absorber(connection, row, first=False)
                 self._decide(connection, absorber, surprise, since)

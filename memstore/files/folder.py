@@ -6,6 +6,7 @@ what replaces them, and what comes out is kept under a temporary name until the 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -22,6 +23,7 @@ from memstore.files.publishing import Put
 from memstore.files.scan import Scan
 from memstore.files.walk import FileRead, Strange
 
+_TRIES = 3
 _MENDS = {
     errno.ENOSPC: "make room on its disk",
     errno.EDQUOT: "make room on its disk",
@@ -86,15 +88,15 @@ class Folder:
         try:
             # The folder itself may be a link, and is resolved this once; what it then leads to is held.
             real = os.path.realpath(path)
-            if create:
-                os.makedirs(real, exist_ok=True)
-            handle = walk.open_directory(None, real)
+            handle = _made(real) if create else walk.open_directory(None, real)
             try:
                 reason = _unsafe(os.fstat(handle), real)
             except OSError:
                 exchange.close(handle)
                 raise
         except FileNotFoundError:
+            if create:
+                raise errors.PlaceRefused(f"{path} comes and goes too fast", hint="run `memstore sync`") from None
             return None
         except ValueError:
             raise errors.PlaceRefused(f"{path!r} cannot be a directory's path") from None
@@ -313,6 +315,15 @@ class Folder:
         except OSError:  # gone meanwhile, or out of reach: the next scan sees it again
             return None
         return found if isinstance(found, FileRead) else None
+
+
+def _made(path: str) -> int:
+    """The directory, opened; made where there is none, and once more where somebody has removed it at once."""
+    for _ in range(_TRIES):
+        os.makedirs(path, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            return walk.open_directory(None, path)
+    raise FileNotFoundError(path)
 
 
 def _kept(path: str) -> str:

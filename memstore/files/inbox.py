@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from typing import Literal
 
 from memstore.core.changes import ChangeSet
+from memstore.core.decisions import File
 from memstore.core.model import Provenance
 from memstore.errors import NameTaken, StaleVersion, StoreBusy
-from memstore.files.absorb import Absorber
+from memstore.files.absorb import Absorber, Seen
 from memstore.files.inbox_plan import Act, NameInbox, is_alive
 from memstore.files.report import Findings
 from memstore.files.turn import FolderTurn
@@ -47,11 +49,21 @@ class Inbox:
         while name in self.busy(folder):
             self._world.pause(_STEP)
 
-    def work_in(self, row: FolderRow, found: Findings, look: Look | None) -> None:
-        """Takes in what waits in one folder. `look` None: calls that nobody heard the end of are left alone."""
+    def given_up(self, folder: str) -> set[str]:
+        """The names under which calls may still be made that nothing was heard of in time."""
+        with self._store.view() as connection:
+            return {each.call.name for each in inbox.given_up(connection, folder, self._world.clock())}
+
+    def work_in(self, row: FolderRow, found: Findings, look: Look | None, late: Collection[str] = ()) -> None:
+        """Takes in what waits in one folder. `look` None: calls that nobody heard the end of are left alone.
+
+        `late`: names whose files have changed, perhaps by calls that were given up.
+        """
         with self._store.view() as connection:
             names = dict.fromkeys(waiting.call.name for waiting in inbox.waiting(connection, row.path))
-        for name in names:
+        for name in (*names, *sorted(set(late) - set(names))):
+            if look is not None:
+                self._find_renamed(row, name, found, look)
             stale, done = 0, "more"
             while done != "nothing":
                 done = self._work_next(row, name, found, look)
@@ -77,10 +89,12 @@ class Inbox:
     ) -> Literal["nothing", "stale", "more"]:
         """One act; `stale`: another writer was faster, so that it has to be planned anew."""
         now = self._world.clock()
-        texts = self._texts(row, name, look, now)
+        calls = self._calls(row, name, now)
+        texts = None
+        if look is not None and any(_is_unheard(waiting, now) for waiting in calls):
+            texts = look(name)  # no transaction is open while a file is read
         with self._store.view() as connection:
             absorber = Absorber(connection, row.pk, self._world.new_id, now, first=False)
-            calls = _of(inbox.waiting(connection, row.path), name)
             act = NameInbox(connection, row, name, calls, absorber, self._world.new_id, texts, now).next()
         if act is None:
             return "nothing"
@@ -93,14 +107,31 @@ class Inbox:
         found.notices += act.plan.notices
         return "more"
 
-    def _texts(self, row: FolderRow, name: str, look: Look | None, now: int) -> Sequence[bytes] | None:
-        """What lies in the folder, where that is asked for: no transaction is open while a file is read."""
-        if look is None:
-            return None
+    def _calls(self, row: FolderRow, name: str, now: int) -> list[Waiting]:
         with self._store.view() as connection:
-            calls = _of(inbox.waiting(connection, row.path), name)
-        unheard = any(waiting.call.state == "open" and not is_alive(waiting, now) for waiting in calls)
-        return look(name) if unheard else None
+            calls = [*inbox.waiting(connection, row.path), *inbox.given_up(connection, row.path, now)]
+        return [each for each in calls if each.call.name == name]
+
+    def _find_renamed(self, row: FolderRow, name: str, found: Findings, look: Look) -> None:
+        """Rule 28, where a session was faster than any scan: it edited a file that somebody had just renamed."""
+        calls = [each.call for each in self._calls(row, name, self._world.clock()) if each.call.state == "done"]
+        original = next((call.original for call in calls if call.original is not None), None)
+        if original is None:
+            return
+        with self._store.view() as connection:
+            if Absorber(connection, row.pk, self._world.new_id, 0, first=False).known(name) != (None, None):
+                return
+            candidates = shown.names_saying(connection, row.pk, original)
+        old = [candidate for candidate in candidates if candidate != name and not look(candidate)]
+        if len(old) != 1:
+            return
+        with self._store.view() as connection:
+            absorber = Absorber(connection, row.pk, self._world.new_id, self._world.clock(), first=False)
+            absorber.rename(old[0], name, Seen(File(name, original), None))
+            act = Act(absorber.plan, None, "renamed in the folder")
+        with suppress(StaleVersion, NameTaken):  # then it is found again, or is a memory of its own
+            self._commit(row, act)
+            found.absorbed += act.plan.noted
 
     def _commit(self, row: FolderRow, act: Act) -> int | None:
         plan, call = act.plan, act.call
@@ -117,5 +148,5 @@ class Inbox:
         return self._store.apply(change_set, folder=row.pk, shown_changes=plan.shown).seq
 
 
-def _of(waiting: Sequence[Waiting], name: str) -> list[Waiting]:
-    return [each for each in waiting if each.call.name == name]
+def _is_unheard(waiting: Waiting, now: int) -> bool:
+    return waiting.call.state == "dead" or (waiting.call.state == "open" and not is_alive(waiting, now))

@@ -60,6 +60,7 @@ class NameInbox:
         self._texts = texts
         self._done = [waiting for waiting in calls if waiting.call.state == "done"]
         self._dead = [waiting for waiting in calls if waiting.call.state == "open" and not is_alive(waiting, now)]
+        self._given_up = [waiting for waiting in calls if waiting.call.state == "dead"]
         self._absorber = absorber
         self._plan = absorber.plan
         self._row, self._head = absorber.known(name)
@@ -67,7 +68,7 @@ class NameInbox:
 
     def next(self) -> Act | None:
         """The next act; None: nothing is left that may be decided now."""
-        if not self._done and not self._dead:
+        if not self._done and not self._dead and not self._given_up:
             return None
         refusal = self._refusal()
         if refusal:
@@ -76,7 +77,7 @@ class NameInbox:
         for waiting in firsts:
             if waiting.call.kind in ("load", "read"):
                 return self._looked(waiting.call)
-        candidates = {waiting.call.id: waiting for waiting in (*firsts, *self._heard())}
+        candidates = {waiting.call.id: waiting for waiting in (*firsts, *self._heard(), *self._made_late())}
         if candidates:
             rows = [_row(waiting.call) for waiting in candidates.values()]
             shown = None if self._row is None else self._row.content
@@ -122,6 +123,7 @@ class NameInbox:
             dead
             for dead in self._dead
             if dead.call.result is not None
+            and not any(each.call.session == dead.call.session and each.seq < dead.seq for each in self._done)
             and happened(
                 dead.call.result,
                 file,
@@ -131,6 +133,13 @@ class NameInbox:
                 results,
             )
         ]
+
+    def _made_late(self) -> list[Waiting]:
+        """The calls that were given up, and whose very outcome lies there now."""
+        file = self._texts[0] if self._texts else None
+        if file is None or file in self._known:
+            return []
+        return [each for each in self._given_up if each.call.result is not None and alike(each.call.result, file)]
 
     def _bury(self) -> Act:
         """Nothing more will be heard of it; what it found may have been overwritten."""
@@ -146,7 +155,7 @@ class NameInbox:
 
     def _take(self, waiting: Waiting) -> Act:
         call = waiting.call
-        original = call.found if call.state == "open" else call.original
+        original = call.original if call.state == "done" else call.found
         seen = self._seen(call) if call.kind == "write" else None
         act = None
         if original is not None:
@@ -160,7 +169,7 @@ class NameInbox:
             self._take_result(waiting, original, result, seen)
             self._plan.shown.append(Known(self._name, result))
             self._plan.shown.append(SeenBy(call.session, self._folder.path, self._name, result))
-        self._plan.shown.append(Settle(call.id, call.state, "heard" if call.state == "open" else "settled"))
+        self._plan.shown.append(Settle(call.id, call.state, "settled" if call.state == "done" else "heard"))
         return Act(self._plan, call, f"{call.kind} by a session")
 
     def _take_result(self, waiting: Waiting, original: bytes | None, result: bytes, seen: bytes | None) -> None:
@@ -241,7 +250,7 @@ def is_alive(waiting: Waiting, now: int) -> bool:
 
 
 def _row(call: Arrival) -> Row:
-    original = call.found if call.state == "open" else call.original
+    original = call.original if call.state == "done" else call.found
     return Row(call.id, "edit" if call.kind == "edit" else "write", call.session, original, call.result or b"")
 
 

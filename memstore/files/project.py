@@ -78,7 +78,8 @@ class Work:
     """What is to be done in a folder, read at one moment of the store.
 
     `early`: names that some file system takes for the name that is put: they go first. `held`: names that should
-    be put or taken and may not; `away`: those of them under which nothing is shown. `omitted` None: the index was not looked at.
+    be put or taken and may not; `away`: those of them under which nothing is shown. `omitted` None: the index was
+    not looked at.
     """
 
     puts: list[Task] = field(default_factory=list)

@@ -68,7 +68,7 @@ class Projector:
     def _journal(self, row: FolderRow, work: Work) -> None:
         """Rule 4: a file that says what was about to be put there holds no news."""
         tasks = [*work.puts, *([] if work.index is None else [work.index])]
-        known = [Known(task.row.name, task.row.content) for task in tasks if task.base is not None]
+        known = [Known(task.row.name, task.row.content, put=True) for task in tasks if task.base is not None]
         if known:
             self._store.show(row.pk, known, durable=False)
 

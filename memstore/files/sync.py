@@ -158,6 +158,10 @@ class Sync:
             known = self._known(folder.path)
         scan = folder.clear_links(folder.scan())
         intake = take_stock(folder, scan, known.stamps, self._world.clock, known.busy)
+        late = self._sessions.given_up(folder.path) & set(intake.seen) if known.row is not None and intake.seen else ()
+        if known.row is not None and late:
+            self._sessions.work_in(known.row, found, partial(texts_at, folder), late)
+            known = self._known(folder.path)
         found.waiting += sorted(known.busy)
         if known.row is not None and claim == "own" and known.rests(scan) and self._as_shown(known.row, intake):
             found.notices += left_alone(intake)
@@ -251,8 +255,9 @@ class Sync:
         return True
 
     def _put_all_back(self, folder: Folder, row: FolderRow, found: Findings) -> None:
-        make_claim(folder, self._store.id, self._root)
+        # The claim comes last: without it, a folder of a process that died here is still one that was swept away.
         self._store.forget_shown(row.pk)
+        make_claim(folder, self._store.id, self._root)
         found.absorbed.append(Noted(folder.path, "put back", 32, "all files, as the store has them"))
         self._verdict = "ask"
 

@@ -8,9 +8,9 @@ acknowledged commits do not survive a power cut.
 from __future__ import annotations
 
 import os
-import weakref
 import stat
 import sys
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

@@ -24,6 +24,9 @@ State = Literal["open", "done", "settled", "dead", "heard"]
 PATIENCE = 5_000_000
 """Microseconds for which a call that was about to begin is waited for: rule 5."""
 
+MEMORY = 3_600_000_000
+"""Microseconds for which such a call is known again by what it was about to write."""
+
 _RECENT = 40
 _COLUMNS = (
     "SELECT seq, id, kind, state, folder, name, at, session, message, worktree, branch, found, original, result, taken"
@@ -61,10 +64,11 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A text that is known under a name from now on."""
+    """A text that is known under a name from now on. `put`: it is about to be projected there."""
 
     name: str
     content: bytes
+    put: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,16 @@ def waiting(connection: apsw.Connection, folder: str) -> list[Waiting]:
     return [_waiting(row) for row in rows]
 
 
+def given_up(connection: apsw.Connection, folder: str, now: int) -> list[Waiting]:
+    """The calls of which nothing was heard in time, and that may be made all the same: a person may be thinking
+    about whether to allow them."""
+    rows = connection.execute(
+        f"{_COLUMNS} WHERE state = 'dead' AND result IS NOT NULL AND folder = ? AND at > ? ORDER BY at, seq",
+        (folder, now - MEMORY),
+    )
+    return [_waiting(row) for row in rows]
+
+
 def folders_told(connection: apsw.Connection) -> list[str]:
     """The folders in which calls that are done wait."""
     rows = connection.execute("SELECT DISTINCT folder FROM inbox WHERE state = 'done' ORDER BY folder")
@@ -129,6 +143,15 @@ def known_since(connection: apsw.Connection, folder: int, name: str) -> tuple[by
     rows = connection.execute(
         "SELECT t.content FROM known_since k JOIN text t ON t.id = k.text WHERE k.folder = ? AND k.name = ?"
         " ORDER BY k.at, k.text",
+        (folder, name),
+    )
+    return tuple(text_content(row[0]) for row in rows)
+
+
+def begun(connection: apsw.Connection, folder: int, name: str) -> tuple[bytes, ...]:
+    """The texts that were about to be projected under a name, by processes that did not come to record it."""
+    rows = connection.execute(
+        "SELECT t.content FROM known_since k JOIN text t ON t.id = k.text WHERE k.folder = ? AND k.name = ? AND k.put",
         (folder, name),
     )
     return tuple(text_content(row[0]) for row in rows)
@@ -201,10 +224,10 @@ class KnownTexts(Collection[bytes]):
 def write(connection: apsw.Connection, folder: int, change: InboxChange, now: int, seq: int | None) -> None:
     """Carries out one change. Call inside a write transaction. Raises StaleVersion where a row is settled already."""
     match change:
-        case Known(name=name, content=content):
+        case Known(name=name, content=content, put=put):
             connection.execute(
-                "INSERT INTO known_since (folder, name, text, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                (folder, name, text_row(connection, content), now),
+                "INSERT INTO known_since (folder, name, text, put, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (folder, name, text_row(connection, content), put, now),
             )
         case SeenBy(session=session, folder=path, name=name, content=content, loaded=loaded):
             connection.execute(
@@ -218,11 +241,11 @@ def write(connection: apsw.Connection, folder: int, change: InboxChange, now: in
 
 
 def _settle(connection: apsw.Connection, change: Settle, seq: int | None) -> None:
-    """The texts of a settled row are in the text table by now."""
-    kept = "result" if change.state == "heard" else "NULL"
+    """The texts of a settled row are in the text table by now. One that was given up may still be made."""
     connection.execute(
-        f"UPDATE inbox SET state = ?, operation = coalesce(?, operation), taken = {kept}, found = NULL,"
-        " original = NULL, result = NULL WHERE id = ? AND state = ?",
+        "UPDATE inbox SET state = ?1, operation = coalesce(?2, operation), taken = iif(?1 = 'heard', result, NULL),"
+        " found = iif(?1 = 'dead', found, NULL), original = NULL, result = iif(?1 = 'dead', result, NULL)"
+        " WHERE id = ?3 AND state = ?4",
         (change.state, seq, change.id, change.was),
     )
     if connection.changes() != 1:

@@ -13,6 +13,8 @@ from json import dumps, loads
 
 import apsw
 
+from memstore.core.frontmatter import calm
+from memstore.core.ids import fingerprint
 from memstore.store import inbox, kept
 from memstore.store.connection import many, one
 from memstore.store.reader import text_content
@@ -153,6 +155,16 @@ def shown_row(connection: apsw.Connection, folder: int, name: str) -> ShownRow |
     return ShownRow(row[0], row[1], row[2], text_content(row[3]), row[4], row[5], row[6], flagged)
 
 
+def names_saying(connection: apsw.Connection, folder: int, content: bytes) -> list[str]:
+    """The names under which this text is shown, the client's stamps aside."""
+    rows = connection.execute(
+        "SELECT s.name FROM shown s JOIN text t ON t.id = s.text"
+        " WHERE s.folder = ? AND t.calm = ? AND s.memory IS NOT NULL",
+        (folder, fingerprint(calm(content))),
+    )
+    return [row[0] for row in rows]
+
+
 def shown_names_of(connection: apsw.Connection, folder: int, memory: str) -> list[str]:
     """The names under which a memory is shown (more than one after a rename that is not on the files yet)."""
     rows = connection.execute(
@@ -188,7 +200,7 @@ def write(
         elif isinstance(change, ShownRow):
             _put(connection, folder, change, now)
         elif isinstance(change, Forget):
-            _keep_before(connection, folder, change.name, None, now, put=False)
+            _keep_before(connection, folder, change.name, None, now, put=True)
             inbox.flush_known(connection, folder, change.name, 0, now, put=False)
             connection.execute("DELETE FROM shown WHERE folder = ? AND name = ?", (folder, change.name))
         elif isinstance(change, Missing):

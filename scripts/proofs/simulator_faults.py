@@ -65,7 +65,7 @@ class NewBase(Committer):
 class HearsNobody(Inbox):
     """What sessions had seen is nobody's business."""
 
-    def work_in(self, row: FolderRow, found: Findings, look: object) -> None:
+    def work_in(self, row: FolderRow, found: Findings, look: object, late: object = ()) -> None:
         pass
 
     def busy(self, folder: str) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 
 from tests.files.desk import Desk, topic
-from tests.files.outages import check_closure, check_stands, directory_there, failing, pending, REFUSED, INDEX
+from tests.files.outages import INDEX, check_closure, check_stands, directory_there, failing, pending
 
 
 def test_a_memory_whose_place_is_taken_is_not_named_by_the_index(desk: Desk):

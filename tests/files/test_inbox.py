@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
+from memstore.files import walk
 from memstore.files.committing import Committer
 from memstore.files.folder import Folder
 from memstore.files.inbox import AT_WORK
 from memstore.store import inbox
+from memstore.store.store import Store
 from tests.files.desk import Desk, Silent, noted, rules, topic
 from tests.files.sessions import Session
 from tests.files.test_project import between, litter
@@ -475,3 +479,121 @@ def test_rule_04_a_text_that_was_put_by_a_process_that_died_is_no_edit_however_t
     assert desk.memories.conflicts() == []
     assert desk.read("a.md") == desk.text("a")
     assert litter(desk) == []
+
+
+# What a deterministic simulation has found
+
+
+def test_a_file_that_was_renamed_by_hand_and_edited_by_a_session_at_once_keeps_its_history(desk: Desk):
+    settled(desk)
+    desk.put("MEMORY.md", INDEX)
+    desk.sync()
+    (desk.folder / "a.md").rename(desk.folder / "b.md")
+    Session(desk, "s").edit("b.md", "one\n", "one, edited\n")
+    report = desk.sync()
+    assert ("b.md", "renamed", 28) in rules(report)
+    assert desk.living() == ["b.md"]
+    assert "one, edited" in desk.text("b") and desk.number("b") == 3
+    assert "about a" in desk.read("MEMORY.md")
+    assert desk.sync().quiet
+
+
+def test_a_write_that_a_person_allowed_late_is_its_sessions_before_its_hook_tells_of_it(desk: Desk):
+    settled(desk)
+    desk.put("MEMORY.md", INDEX)
+    desk.sync()
+    session = Session(desk, "s")
+    session.load()
+    call = session.calls_write("MEMORY.md", f"{INDEX}- by the agent\n").begin()
+    desk.sync(6.0)
+    desk.put("MEMORY.md", f"{INDEX}- by hand\n")
+    desk.sync()
+    call.act()
+    desk.sync()
+    text = desk.read("MEMORY.md")
+    assert "by hand" in text and "by the agent" in text
+    call.tell()
+    desk.sync()
+    assert desk.read("MEMORY.md") == text
+    assert desk.sync().quiet
+
+
+def test_a_call_that_was_never_made_is_forgotten_after_an_hour(desk: Desk):
+    settled(desk)
+    call = Session(desk, "s").calls_edit("a.md", "one\n", "one, by the agent\n").begin()
+    desk.sync(6.0)
+    desk.ahead += 3_700
+    call.act()
+    desk.sync()
+    assert author(desk, "a") == ("file", None)
+
+
+def test_after_a_death_before_anything_was_recorded_an_old_buffer_takes_out_nothing_that_was_projected(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    settled(desk)
+    settled(desk, "other")
+    old = desk.read("a.md")
+    dies(desk, monkeypatch, Folder, "is_in_place")
+    desk.sync()
+    desk.put("a.md", old.replace("five\n", "five, by hand\n"))
+    desk.sync()
+    assert "one, by the tool" in desk.text("a") and "five, by hand" in desk.text("a")
+
+
+def test_an_old_buffer_takes_out_nothing_that_was_projected_into_a_folder_that_was_swept_away(
+    desk: Desk, silent: Silent
+):
+    settled(desk)
+    old = desk.read("a.md")
+    silent.write("a", f"{BODY}\nby the tool\n")
+    shutil.rmtree(desk.folder)
+    desk.sync()
+    assert "by the tool" in desk.read("a.md")
+    desk.put("a.md", old.replace("one\n", "one, by hand\n"))
+    desk.sync()
+    assert "by the tool" in desk.text("a") and "one, by hand" in desk.text("a")
+
+
+def test_a_death_while_a_swept_folder_is_put_back_deletes_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    for name in ("a", "b", "c"):
+        settled(desk, name)
+    shutil.rmtree(desk.folder)
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(Store, "forget_shown", die)
+        desk.sync()
+    desk.sync()
+    desk.sync()
+    assert desk.living() == ["a.md", "b.md", "c.md"]
+    assert desk.read("a.md") == desk.text("a")
+
+
+def test_a_folder_that_is_removed_while_it_is_made_is_made_again(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    settled(desk)
+    shutil.rmtree(desk.folder)
+    desk.memories.files.absorb()
+    desk.ahead += 5
+    opened = walk.open_directory
+    removed: list[str] = []
+
+    def first(handle: int | None, name: str) -> int:
+        if handle is None and desk.folder.exists() and not removed:
+            removed.append(name)
+            shutil.rmtree(desk.folder)
+        return opened(handle, name)
+
+    monkeypatch.setattr(walk, "open_directory", first)
+    desk.sync()
+    assert removed and desk.read("a.md") == desk.text("a")
+
+
+def test_a_session_that_died_after_it_had_written_twice_is_taken_in_in_order(desk: Desk):
+    settled(desk)
+    session = Session(desk, "s")
+    session.read("a.md")
+    first = session.calls_edit("a.md", "one\n", "one, first\n").begin().act()
+    first.tell()
+    session.calls_edit("a.md", "five\n", "five, second\n").begin().act()
+    desk.sync(6.0)
+    assert "one, first" in desk.text("a") and "five, second" in desk.text("a")
+    assert desk.read("a.md") == desk.text("a")
