@@ -98,6 +98,7 @@ class Absorber:
         self.due_at = None if first or listing_wait is None else now + listing_wait
         """Rule 18 of the index: when a topic that its author may be about to list gets a line of ours."""
         self.plan = Plan()
+        self._brought_to_light: bytes | None = None
 
     def known(self, name: str) -> tuple[ShownRow | None, Memory | None]:
         """B and H of a name."""
@@ -134,7 +135,8 @@ class Absorber:
 
     def texts_before(self, name: str) -> list[bytes]:
         """The texts that were there under a name before its newest projection, newest first."""
-        return texts_before(self._connection, self._folder, name)
+        texts = texts_before(self._connection, self._folder, name)
+        return [text for text in texts if text != self._brought_to_light]
 
     def stored_value(self, head: Memory) -> d.Stored:
         """H as the rules want it."""
@@ -157,7 +159,11 @@ class Absorber:
         self._decide(name, seen, row, head, self.since(name))
 
     def decide_over(self, name: str, seen: Seen, base: ShownRow | None, since: tuple[bytes, ...]) -> None:
-        """As `decide`, with what was shown and known before: for a file that a projection brought to light."""
+        """As `decide`, with what was shown and known before: for a file that a projection brought to light.
+
+        That text lay there before the projection, and is an earlier one for whoever comes later; not for itself.
+        """
+        self._brought_to_light = seen.file.content
         self._decide(name, seen, *self.about(name, base), since)
 
     def take_older(self, name: str, content: bytes, base: bytes) -> None:

@@ -323,7 +323,7 @@ def _made(path: str) -> int:
         os.makedirs(path, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
             return walk.open_directory(None, path)
-    raise FileNotFoundError(path)
+    raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 def _kept(path: str) -> str:
