@@ -43,6 +43,20 @@ CREATE TABLE inbox (
     operation INTEGER REFERENCES operation (seq)
 ) STRICT;
 
+CREATE TABLE job (
+    seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+    id         TEXT NOT NULL UNIQUE,
+    kind       TEXT NOT NULL,
+    state      TEXT NOT NULL CHECK (state IN ('waiting', 'running', 'done', 'failed')),
+    session    TEXT NOT NULL,
+    transcript TEXT NOT NULL,
+    cwd        TEXT NOT NULL,
+    event      TEXT NOT NULL,
+    at         INTEGER NOT NULL,
+    tries      INTEGER NOT NULL DEFAULT 0,
+    note       TEXT
+) STRICT;
+
 CREATE TABLE kept (
     folder INTEGER NOT NULL REFERENCES folder (pk),
     path   TEXT NOT NULL,
@@ -130,6 +144,13 @@ CREATE TABLE operation (
     undoes    TEXT
 ) STRICT;
 
+CREATE TABLE pause (
+    scope TEXT NOT NULL CHECK (scope IN ('session', 'worktree', 'store')),
+    key   TEXT NOT NULL,
+    at    INTEGER NOT NULL,
+    PRIMARY KEY (scope, key)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE search_document (
     memory      INTEGER PRIMARY KEY REFERENCES memory (pk),
     name        TEXT NOT NULL,
@@ -152,6 +173,17 @@ CREATE TABLE seen (
     loaded  INTEGER NOT NULL CHECK (loaded IN (0, 1)),
     at      INTEGER NOT NULL,
     PRIMARY KEY (session, folder, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE session (
+    id         TEXT PRIMARY KEY,
+    source     TEXT NOT NULL,
+    worktree   TEXT,
+    branch     TEXT,
+    transcript TEXT,
+    heard      INTEGER NOT NULL,
+    turn_ended INTEGER,
+    started_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE set_aside (
@@ -228,7 +260,13 @@ CREATE INDEX inbox_given_up ON inbox (folder) WHERE state = 'dead';
 
 CREATE INDEX inbox_operation ON inbox (operation) WHERE operation IS NOT NULL;
 
+CREATE INDEX inbox_session ON inbox (session, at);
+
 CREATE INDEX inbox_waiting ON inbox (folder, name) WHERE state IN ('open', 'done');
+
+CREATE INDEX job_failed ON job (seq) WHERE state = 'failed';
+
+CREATE UNIQUE INDEX job_waiting ON job (kind, session) WHERE state = 'waiting';
 
 CREATE INDEX line_free ON line (scope, layer) WHERE kind = 'free' AND live = 1;
 
