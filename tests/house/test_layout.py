@@ -34,7 +34,7 @@ def test_the_top_level_holds_only_what_the_design_names():
 
 def test_every_module_has_its_tests_in_a_mirrored_directory():
     rooms = {path.name for path in (ROOT / "memstore").iterdir() if (path / "__init__.py").exists()}
-    extra = {"house", "data", "journeys", "race", "crash", "__pycache__"}
+    extra = {"client", "house", "data", "journeys", "race", "crash", "__pycache__"}
     found = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir()}
     assert found <= rooms | extra
 
@@ -49,7 +49,7 @@ def test_locks_pin_every_dependency_and_agree_with_each_other():
 
 
 def test_locks_name_no_host_and_no_machine():
-    for name in ("run.txt", "dev.txt"):
+    for name in ("run.txt", "dev.txt", "client.txt"):
         text = (ROOT / "scripts" / "locks" / name).read_text(encoding="utf-8")
         for line in text.split("\n"):
             assert re.fullmatch(r"|[A-Za-z0-9._-]+==\S+( ; [^\\/:]+)? \\| +--hash=sha256:[0-9a-f]{64}( \\)?", line), (
@@ -58,7 +58,7 @@ def test_locks_name_no_host_and_no_machine():
 
 
 def test_scripts_are_executable_as_committed():
-    wanted = {".ci/run", "scripts/memstore", "scripts/test", "scripts/check", "scripts/schema"}
+    wanted = {".ci/run", "scripts/memstore", "scripts/test", "scripts/check", "scripts/client", "scripts/schema"}
     staged = subprocess.run(["git", "-C", ROOT, "ls-files", "-s"], capture_output=True, text=True, check=True)
     modes = {line.split("\t")[1]: line.split(" ")[0] for line in staged.stdout.split("\n") if line}
     assert {name: modes.get(name) for name in wanted} == dict.fromkeys(wanted, "100755")

@@ -1,0 +1,91 @@
+"""Starts the real client, one process a session, against the scripted API."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.client.api import Api, Model, Script
+
+QUIET = {
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+}
+PASSED_ON = ("GIT_", "HOME", "MEMSTORE_HOME", "PATH", "PYTHON", "XDG_")
+DEADLINE = 240.0
+
+
+@dataclass(slots=True)
+class Session:
+    """A client that runs, or ran."""
+
+    id: str
+    script: Script
+    process: subprocess.Popen[bytes]
+    out: Path
+    err: Path
+
+    def finish(self) -> Session:
+        """Waits for its end, which must be a good one."""
+        try:
+            code = self.process.wait(DEADLINE)
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait()
+        told = f"exit {code}\n{self.out.read_text('utf-8')[-3000:]}\n{self.err.read_text('utf-8')[-3000:]}"
+        assert not self.script.failures, f"{self.script.failures!r}\n{told}"
+        assert code == 0, told
+        assert self.script.spent(), f"the model had more to say\n{told}"
+        return self
+
+    @property
+    def events(self) -> list[dict[str, object]]:
+        """What it wrote on its output: `stream-json`, a line each."""
+        return [json.loads(line) for line in self.out.read_text("utf-8").split("\n") if line]
+
+
+@dataclass(slots=True)
+class Client:
+    """The program and what all its sessions share."""
+
+    program: Path
+    api: Api
+    logs: Path
+    plugin: Path | None = None
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def start(self, cwd: Path, prompt: str, model: Model, *, options: tuple[str, ...] = (), resume: str = "") -> Session:
+        """Starts one `-p` run; `resume` names the session that it continues."""
+        name = resume or str(uuid.uuid4())
+        key = f"sk-{uuid.uuid4()}"
+        script = self.api.script(key, model)
+        command = [os.fspath(self.program), "-p", prompt, "--output-format", "stream-json", "--verbose"]
+        command += ["--resume", name] if resume else ["--session-id", name]
+        command += ["--plugin-dir", os.fspath(self.plugin)] if self.plugin else []
+        # The list of tools takes all words that follow, so it stands last.
+        command += [*options, "--allowedTools", "Bash,Read,Edit,Write"]
+        out, err = (self.logs / f"{key}.{kind}" for kind in ("out", "err"))
+        with open(out, "wb") as output, open(err, "wb") as errors:
+            process = subprocess.Popen(
+                command,
+                cwd=cwd,
+                env=self.surroundings() | {"ANTHROPIC_API_KEY": key},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+            )
+        return Session(name, script, process, out, err)
+
+    def run(self, cwd: Path, prompt: str, model: Model, *, options: tuple[str, ...] = (), resume: str = "") -> Session:
+        return self.start(cwd, prompt, model, options=options, resume=resume).finish()
+
+    def surroundings(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)}
+        return kept | QUIET | {"ANTHROPIC_BASE_URL": self.api.url} | self.environment
