@@ -102,7 +102,7 @@ def texts(content: object) -> Iterator[str]:
 
 
 class Script:
-    """One session's model at work. `requests` are those that it answered, `asides` the client's own (titles and such)."""
+    """One session's model at work. `requests` are those it answered, `asides` the client's own (titles ...)."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -265,6 +265,7 @@ def stream(identity: str, blocks: list[dict[str, object]], reason: str) -> bytes
     """The events of one message."""
     events: list[dict[str, object]] = [{"type": "message_start", "message": envelope(identity)}]
     for number, block in enumerate(blocks):
+        start: dict[str, object]
         if block["type"] == "text":
             start, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
         else:

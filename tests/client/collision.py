@@ -93,7 +93,7 @@ class Person:
         return request
 
     def index(self, number: int, start: str) -> Play:
-        """The whole index from what was loaded at the start; where the client wants it read first, from what was read."""
+        """The whole index from what was loaded; where the client wants it read first, from what was read."""
         self.meet()
         lines = [pointer(self.who, known) for known in sorted({*self.indexed, number})]
         request = yield self.write("MEMORY.md", "\n".join([start.rstrip("\n"), *lines, ""]))

@@ -1,4 +1,4 @@
-"""The real client, which `scripts/client` fetches and names with --client. Without it nothing here is collected."""
+"""The real client: `scripts/client` fetches it and names it in MEMSTORE_CLIENT. Without it nothing here is collected."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ import pytest
 from tests.client.api import Api, serving
 from tests.client.running import Client
 
+PROGRAM = os.environ.get("MEMSTORE_CLIENT")
+"""Looked up once: no test sees the variables of whoever runs it."""
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--client", help="the program of the real client; scripts/client names it")
 
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    return None if config.getoption("--client", None) else True
+def pytest_ignore_collect() -> bool | None:
+    return None if PROGRAM else True
 
 
 @pytest.fixture
@@ -29,11 +28,12 @@ def api() -> Iterator[Api]:
 
 
 @pytest.fixture
-def bare(request: pytest.FixtureRequest, api: Api, home: Path, tmp_path: Path) -> Client:
+def bare(api: Api, home: Path, tmp_path: Path) -> Client:
     """The client without the plugin: what everybody has today."""
     logs = tmp_path / "logs"
     logs.mkdir()
-    return Client(Path(request.config.getoption("--client")), api, logs)
+    assert PROGRAM
+    return Client(Path(PROGRAM), api, logs)
 
 
 def git(cwd: Path, *arguments: str) -> None:

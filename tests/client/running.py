@@ -61,7 +61,9 @@ class Client:
     plugin: Path | None = None
     environment: dict[str, str] = field(default_factory=dict)
 
-    def start(self, cwd: Path, prompt: str, model: Model, *, options: tuple[str, ...] = (), resume: str = "") -> Session:
+    def start(
+        self, cwd: Path, prompt: str, model: Model, *, options: tuple[str, ...] = (), resume: str = ""
+    ) -> Session:
         """Starts one `-p` run; `resume` names the session that it continues."""
         name = resume or str(uuid.uuid4())
         key = f"sk-{uuid.uuid4()}"
