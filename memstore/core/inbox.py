@@ -78,9 +78,13 @@ def unsigned(text: bytes | None, head: bytes | None, known: Collection[bytes], *
 def made_from(content: bytes, shown: bytes, since: Collection[bytes]) -> bytes:
     """Rule 11: the base of a file that nobody signed: B, or a text known since that is nearer to it.
 
-    B too where the file is a text known since: then it holds no news (rule 20).
+    B too where the file is a text known since: then it holds no news (rule 20). Of equally near ones rather a text
+    of which the file has a line that B has not.
     """
-    return shown if content in since else _nearest(content, (shown, *sorted(since)))
+    if content in since:
+        return shown
+    told = [text for text in sorted(since) if landed(content, text, shown)]
+    return _nearest(content, (*told, shown, *sorted(since)))
 
 
 def take(row: Row, head: bytes | None, seen: bytes | None) -> Step:
@@ -113,6 +117,14 @@ def happened(
     if file is not None and _is_of(file, outcome, shown, {*others, *results}):
         return True
     return any(_is_of(text, outcome, shown, others) for text in told)
+
+
+def landed(file: bytes, put: bytes, shown: bytes) -> bool:
+    """Whether a file tells that a text was put there, of which only that is known that it was about to be.
+
+    It does where it is that text, or has a line that only that text brought.
+    """
+    return alike(file, put) or bool((_lines(put) - _lines(shown)) & _lines(file))
 
 
 def merge_older(base: bytes, head: bytes, text: bytes) -> Step:

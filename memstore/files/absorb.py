@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import memstore.core.decisions as d
 from memstore.core.changes import Change, Create, LineChange, OpenConflict, Rename, Retire, Revise
 from memstore.core.frontmatter import alike, read
-from memstore.core.inbox import made_from, merge_older
+from memstore.core.inbox import landed, made_from, merge_older
 from memstore.core.merge import merge_texts
 from memstore.core.model import SHELF, Memory
 from memstore.core.names import collision_key
@@ -59,6 +59,8 @@ class Plan:
     shown: list[ShownChange] = field(default_factory=list)
     project: dict[str, bytes | None] = field(default_factory=dict)
     remove: dict[str, bytes] = field(default_factory=dict)
+    index: bool = False
+    """Whether MEMORY.md may say something else than its rows although they did not move."""
     noted: list[Noted] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     again: list[str] = field(default_factory=list)
@@ -117,6 +119,19 @@ class Absorber:
         if head is not None and there is not None and there.state.live:
             return None, there
         return row, head or there
+
+    def base(self, name: str, shown: bytes, content: bytes, since: tuple[bytes, ...]) -> bytes:
+        """What a file that nobody signed was made from: B, or the nearest of the texts known since."""
+        begun = inbox.begun(self._connection, self._folder, name)
+        never = {text for text in begun if not landed(content, text, shown)}
+        return made_from(content, shown, tuple(text for text in since if text not in never))
+
+    def lost_its_path(self, head: Memory) -> bool:
+        """Whether a retired memory's path is another one's by now: it cannot come back there."""
+        if head.state.live:
+            return False
+        there = reader.by_path(self._connection, SHELF, head.path)
+        return there is not None and there.state.live
 
     def since(self, name: str) -> tuple[bytes, ...]:
         """The texts that became known under a name since its B."""
@@ -186,12 +201,14 @@ class Absorber:
         content = seen.file.content
         if since and content is not None and seen.file.trouble is None:
             if row is not None:
-                row = replace(row, content=made_from(content, row.content, since))
+                row = replace(row, content=self.base(name, row.content, content, since))
             elif head is not None and head.state.live and not alike(content, head.state.content):
                 if content in since:
                     self.plan.project[name] = content  # a session put it there, and the memory has moved on
                     return
                 row = ShownRow(name, head.id, 0, made_from(content, since[0], since[1:]))
+        if head is not None and content is not None and not (row is not None and alike(content, row.content)):
+            head = None if self.lost_its_path(head) else head  # then new words are a memory of their own
         if seen.file.content is None and head is not None and head.state.live and row is not None:
             if collision_key(head.path) != collision_key(name):
                 self.plan.shown.append(Forget(name))  # it stands elsewhere by now, so its old file has to be gone

@@ -98,7 +98,7 @@ def absorb_call(
 
     `row`: B; `rule`: of `core/inbox.py`. A text that is blank or not UTF-8 says nothing.
     """
-    if _not_utf8(content) is not None or _not_utf8(base) is not None:
+    if not is_text(content) or not is_text(base):
         return
     plan, text, rows = absorber.plan, content.decode("utf-8"), lines.rows(connection)
     ids = [] if row is None else _ids(row)
@@ -153,6 +153,11 @@ def older_base(row: ShownRow | None, others: Sequence[bytes], content: bytes) ->
 def _failed_write(content: bytes, row: ShownRow | None) -> str | None:
     """Rule 2 of `core/reconcile.py`. An empty index is rule 3's."""
     return looks_broken(content, None if row is None else row.content) if content.strip() else None
+
+
+def is_text(content: bytes) -> bool:
+    """Whether an index can be read: it is UTF-8."""
+    return _not_utf8(content) is None
 
 
 def _not_utf8(content: bytes) -> int | None:

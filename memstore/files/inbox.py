@@ -15,7 +15,7 @@ from memstore.files.inbox_plan import Act, NameInbox, is_alive
 from memstore.files.report import Findings
 from memstore.files.turn import FolderTurn
 from memstore.store import inbox, shown
-from memstore.store.inbox import Waiting
+from memstore.store.inbox import Settle, Waiting
 from memstore.store.shown import FolderRow
 from memstore.store.store import Store
 from memstore.world import World
@@ -52,7 +52,7 @@ class Inbox:
     def given_up(self, folder: str) -> set[str]:
         """The names under which calls may still be made that nothing was heard of in time."""
         with self._store.view() as connection:
-            return {each.call.name for each in inbox.given_up(connection, folder, self._world.clock())}
+            return inbox.names_given_up(connection, folder, self._world.clock())
 
     def work_in(self, row: FolderRow, found: Findings, look: Look | None, late: Collection[str] = ()) -> None:
         """Takes in what waits in one folder. `look` None: calls that nobody heard the end of are left alone.
@@ -60,16 +60,11 @@ class Inbox:
         `late`: names whose files have changed, perhaps by calls that were given up.
         """
         with self._store.view() as connection:
-            names = dict.fromkeys(waiting.call.name for waiting in inbox.waiting(connection, row.path))
+            names = inbox.names_waiting(connection, row.path)
         for name in (*names, *sorted(set(late) - set(names))):
             if look is not None:
                 self._find_renamed(row, name, found, look)
-            stale, done = 0, "more"
-            while done != "nothing":
-                done = self._work_next(row, name, found, look)
-                stale = stale + 1 if done == "stale" else 0
-                if stale > _ATTEMPTS:
-                    raise StoreBusy(f"{name} changed faster than what sessions wrote could be taken in")
+            self._work_name(row, name, found, look)
 
     def work_in_others(self, folder: str, found: Findings) -> None:
         """Takes in what waits in the store's other folders; one that somebody is at is left to them."""
@@ -84,12 +79,25 @@ class Inbox:
             except StoreBusy:
                 continue
 
+    def _work_name(self, row: FolderRow, name: str, found: Findings, look: Look | None) -> None:
+        stale = 0
+        calls = self._calls(row, name)
+        while calls:
+            act = self._work_next(row, name, calls, found, look)
+            stale = stale + 1 if act == "stale" else 0
+            if stale > _ATTEMPTS:
+                raise StoreBusy(f"{name} changed faster than what sessions wrote could be taken in")
+            if isinstance(act, Act):  # the rows may hold much text: they are read once
+                settled = {change.id for change in act.plan.shown if isinstance(change, Settle)}
+                calls = [each for each in calls if each.call.id not in settled]
+            else:
+                calls = self._calls(row, name) if act == "stale" else []
+
     def _work_next(
-        self, row: FolderRow, name: str, found: Findings, look: Look | None
-    ) -> Literal["nothing", "stale", "more"]:
+        self, row: FolderRow, name: str, calls: Sequence[Waiting], found: Findings, look: Look | None
+    ) -> Literal["nothing", "stale"] | Act:
         """One act; `stale`: another writer was faster, so that it has to be planned anew."""
         now = self._world.clock()
-        calls = self._calls(row, name, now)
         texts = None
         if look is not None and any(_is_unheard(waiting, now) for waiting in calls):
             texts = look(name)  # no transaction is open while a file is read
@@ -105,22 +113,23 @@ class Inbox:
         found.seq = seq if seq is not None else found.seq
         found.absorbed += act.plan.noted
         found.notices += act.plan.notices
-        return "more"
+        return act
 
-    def _calls(self, row: FolderRow, name: str, now: int) -> list[Waiting]:
+    def _calls(self, row: FolderRow, name: str) -> list[Waiting]:
+        now = self._world.clock()
         with self._store.view() as connection:
-            calls = [*inbox.waiting(connection, row.path), *inbox.given_up(connection, row.path, now)]
-        return [each for each in calls if each.call.name == name]
+            return [*inbox.waiting(connection, row.path, name), *inbox.given_up(connection, row.path, name, now)]
 
     def _find_renamed(self, row: FolderRow, name: str, found: Findings, look: Look) -> None:
         """Rule 28, where a session was faster than any scan: it edited a file that somebody had just renamed."""
-        calls = [each.call for each in self._calls(row, name, self._world.clock()) if each.call.state == "done"]
+        with self._store.view() as connection:
+            if Absorber(connection, row.pk, self._world.new_id, 0, first=False).known(name) != (None, None):
+                return
+        calls = [each.call for each in self._calls(row, name) if each.call.state == "done"]
         original = next((call.original for call in calls if call.original is not None), None)
         if original is None:
             return
         with self._store.view() as connection:
-            if Absorber(connection, row.pk, self._world.new_id, 0, first=False).known(name) != (None, None):
-                return
             candidates = shown.names_saying(connection, row.pk, original)
         old = [candidate for candidate in candidates if candidate != name and not look(candidate)]
         if len(old) != 1:

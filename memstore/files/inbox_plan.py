@@ -7,12 +7,13 @@ act of its own, of an author nobody knows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memstore.core.changes import Create, OpenConflict, Revise
 from memstore.core.frontmatter import alike
 from memstore.core.inbox import Row, Step, happened, made_from, next_row, shared, take, unsigned
 from memstore.core.index import loaded_view
+from memstore.core.merge import merge_texts
 from memstore.core.model import INDEX_NAME, SHELF, Memory
 from memstore.core.names import check_path, is_debris
 from memstore.core.reconcile import looks_broken
@@ -64,6 +65,8 @@ class NameInbox:
         self._absorber = absorber
         self._plan = absorber.plan
         self._row, self._head = absorber.known(name)
+        if self._head is not None and absorber.lost_its_path(self._head):
+            self._head = None
         self._known = KnownTexts(connection, name, None if self._head is None else self._head.id)
 
     def next(self) -> Act | None:
@@ -73,7 +76,7 @@ class NameInbox:
         refusal = self._refusal()
         if refusal:
             return self._give_up(refusal)
-        firsts = list({waiting.call.session: waiting for waiting in reversed(self._done)}.values())
+        firsts = self._firsts()
         for waiting in firsts:
             if waiting.call.kind in ("load", "read"):
                 return self._looked(waiting.call)
@@ -83,6 +86,13 @@ class NameInbox:
             shown = None if self._row is None else self._row.content
             return self._take(candidates[next_row(rows, shown, self._known).id])
         return self._bury() if self._texts is not None and self._dead else None
+
+    def _firsts(self) -> list[Waiting]:
+        """Of each session the row that comes first: clocks go back, so that its own chain of originals counts too."""
+        by_session: dict[str, list[Waiting]] = {}
+        for waiting in self._done:
+            by_session.setdefault(waiting.call.session, []).append(waiting)
+        return [_first(rows) for rows in by_session.values()]
 
     # What is no edit
 
@@ -168,7 +178,7 @@ class NameInbox:
         if result is not None:
             self._take_result(waiting, original, result, seen)
             self._plan.shown.append(Known(self._name, result))
-            self._plan.shown.append(SeenBy(call.session, self._folder.path, self._name, result))
+            self._plan.shown += self._seen_after(call, original, result)
         self._plan.shown.append(Settle(call.id, call.state, "settled" if call.state == "done" else "heard"))
         return Act(self._plan, call, f"{call.kind} by a session")
 
@@ -219,6 +229,17 @@ class NameInbox:
         found = inbox.seen_by(self._connection, call.session, self._folder.path, self._name)
         return None if found is None else found.content
 
+    def _seen_after(self, call: Arrival, original: bytes | None, result: bytes) -> list[SeenBy]:
+        """A Write is all that its session knows of a text. Of an Edit it knows its own change, on top of what it had
+        seen: the client edits text that its session never saw."""
+        if call.kind == "write":
+            return [SeenBy(call.session, self._folder.path, self._name, result)]
+        seen = inbox.seen_by(self._connection, call.session, self._folder.path, self._name)
+        if seen is None or original is None:
+            return []
+        merged = merge_texts(original, seen.content, result)
+        return [] if merged.conflict else [replace(seen, content=merged.content)]
+
     def _view(self, call: Arrival) -> bytes | None:
         """Rule 1 of the index: what the session had before it, cut as the client cuts it."""
         found = inbox.seen_by(self._connection, call.session, self._folder.path, self._name)
@@ -247,6 +268,16 @@ class NameInbox:
 def is_alive(waiting: Waiting, now: int) -> bool:
     """Rule 5: whether a call that was about to begin may still be under way. `now`: unix microseconds."""
     return abs(now - waiting.call.at) <= inbox.PATIENCE
+
+
+def _first(rows: Sequence[Waiting]) -> Waiting:
+    """The first of a session's rows that none of its others has to come before."""
+    results = {each.call.result: each.seq for each in rows if each.call.result != each.call.original}
+    for each in rows:
+        follows = results.get(each.call.original)
+        if each.call.kind in ("load", "read") or follows is None or follows == each.seq:
+            return each
+    return rows[0]
 
 
 def _row(call: Arrival) -> Row:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import memstore.core.decisions as d
 from memstore.core.changes import Create
@@ -12,7 +12,7 @@ from memstore.core.ids import fingerprint
 from memstore.core.model import INDEX_NAME
 from memstore.core.names import collision_key
 from memstore.files.absorb import Absorber, Plan, Seen, resolver
-from memstore.files.absorb_index import absorb_index, gaps
+from memstore.files.absorb_index import absorb_index, gaps, is_text
 from memstore.files.folder import Folder, Leftover
 from memstore.files.inbox import AT_WORK
 from memstore.files.report import Noted
@@ -210,9 +210,14 @@ def _plan_index(
         plan.shown += [Stamp(INDEX_NAME, index.stamp)] if row.stamp != index.stamp else []
     elif index.file.trouble is not None:
         plan.again.append(INDEX_NAME)
-    elif index.file.content in absorber.since(INDEX_NAME):
-        return  # rule 20 of `core/reconcile.py`: it is known already, and becomes B
     else:
+        since = absorber.since(INDEX_NAME)
+        if index.file.content in since and is_text(index.file.content):
+            plan.index = True  # rule 20 of `core/reconcile.py`: it becomes B; what the rows say is looked at
+            return
+        if row is not None and since:
+            base = absorber.base(INDEX_NAME, row.content, index.file.content, since)
+            row = row if base == row.content else replace(row, content=base, lines=None)
         absorb_index(connection, row, index, absorber, new_id, _times(intake.scan))
 
 

@@ -101,11 +101,13 @@ def plan_work(
     forced: Mapping[str, bytes | None],
     removals: Mapping[str, bytes],
     blocked: Mapping[str, str],
+    *,
+    index: bool = False,
 ) -> Work:
     """What must be put and taken. `since`: the operation up to which the folder is on its files already.
 
     `forced`: names to put although their memory did not move, with the bytes expected there; `removals`: names to
-    take out of sight; `blocked`: names to leave alone.
+    take out of sight; `blocked`: names to leave alone; `index`: whether to look at the index although it did not move.
     """
     work = Work()
     ids = dict.fromkeys(shown.moved_since(connection, since))
@@ -126,11 +128,12 @@ def plan_work(
         if name not in planned:
             row = shown.shown_row(connection, folder, name)
             work.takes.append((name, row if row is not None else ShownRow(name, None, 0, content)))
-    if INDEX_NAME in forced or shown.index_moved_since(connection, since):
+    if index or INDEX_NAME in forced or shown.index_moved_since(connection, since):
         plan_index(connection, folder, forced, work)
     _hold_back(work, blocked)
     for name in inbox.names_known_since(connection, folder):
-        work.since[name] = inbox.known_since(connection, folder, name)
+        begun = inbox.begun(connection, folder, name)  # of processes that died: these are on no file
+        work.since[name] = tuple(text for text in inbox.known_since(connection, folder, name) if text not in begun)
     return work
 
 

@@ -18,8 +18,8 @@ from memstore.files.inbox import AT_WORK, Inbox
 from memstore.files.project import Surprise, Work, carry_out, plan_index, plan_work
 from memstore.files.report import Findings, Unshown
 from memstore.store import shown
-from memstore.store.inbox import Known
-from memstore.store.shown import FolderRow, ShownChange
+from memstore.store.inbox import Forgo, Known
+from memstore.store.shown import FolderRow, ShownChange, ShownRow
 from memstore.store.store import Store
 
 _ROUNDS = 8
@@ -43,9 +43,10 @@ class Projector:
             busy = dict.fromkeys(self._sessions.busy(folder.path), AT_WORK)
             with self._store.view() as connection:
                 upto = shown.last_operation(connection)
-                work = plan_work(connection, row.pk, since, forced, removals, busy | plan.blocked)
+                blocked = busy | plan.blocked
+                work = plan_work(connection, row.pk, since, forced, removals, blocked, index=plan.index)
             found.omitted = found.omitted if work.omitted is None else work.omitted
-            self._journal(row, work)
+            begun = self._journal(row, work)
             outcome = carry_out(folder, work, found, partial(self._index_without, row, forced, work))
             if not folder.is_in_place():
                 # What was put went along with the old directory: nothing of it is shown under the path.
@@ -54,23 +55,26 @@ class Projector:
                 )
                 return
             complete = not (outcome.failed or outcome.surprises or work.held or found.pending)
-            if outcome.shown or (complete and row.shows < upto):
-                changes: list[ShownChange] = [surprise.keep() for surprise in outcome.surprises]
+            put = {change.name for change in outcome.shown if isinstance(change, ShownRow)}
+            changes: list[ShownChange] = [Forgo(name) for name in begun - put]
+            if changes or outcome.shown or (complete and row.shows < upto):
+                changes += [surprise.keep() for surprise in outcome.surprises]
                 # Should a power cut undo this, the files still say what the store says, and are accepted.
                 self._store.show(row.pk, [*changes, *outcome.shown], shows=upto if complete else None, durable=False)
             for surprise in outcome.surprises:
                 self._take_in(folder, row, surprise, plan, found)
-            found.pending += [Unshown(name, (busy | plan.blocked)[name]) for name in work.held]
+            found.pending += [Unshown(name, blocked[name]) for name in work.held]
             if outcome.failed or not outcome.surprises:
                 break
             since, forced, removals = upto, {}, {}
 
-    def _journal(self, row: FolderRow, work: Work) -> None:
-        """Rule 4: a file that says what was about to be put there holds no news."""
+    def _journal(self, row: FolderRow, work: Work) -> set[str]:
+        """Rule 4: a file that says what was about to be put there holds no news. Returns the names."""
         tasks = [*work.puts, *([] if work.index is None else [work.index])]
         known = [Known(task.row.name, task.row.content, put=True) for task in tasks if task.base is not None]
         if known:
             self._store.show(row.pk, known, durable=False)
+        return {change.name for change in known}
 
     def _index_without(
         self, row: FolderRow, forced: Mapping[str, bytes | None], work: Work, absent: Collection[str]

@@ -91,7 +91,14 @@ class Settle:
     state: State
 
 
-InboxChange = Known | SeenBy | Settle
+@dataclass(frozen=True, slots=True)
+class Forgo:
+    """What was about to be projected under a name was not."""
+
+    name: str
+
+
+InboxChange = Forgo | Known | SeenBy | Settle
 
 
 def receive(connection: apsw.Connection, arrivals: Sequence[Arrival]) -> None:
@@ -101,24 +108,45 @@ def receive(connection: apsw.Connection, arrivals: Sequence[Arrival]) -> None:
             "INSERT INTO inbox (id, kind, state, folder, name, session, message, worktree, branch, found, original,"
             " result, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET state = 'done',"
             " original = excluded.original, result = excluded.result, at = excluded.at"
-            " WHERE excluded.state = 'done' AND inbox.state IN ('open', 'dead', 'heard')",
+            " WHERE excluded.state = 'done' AND inbox.state IN ('open', 'dead', 'heard')"
+            " AND inbox.session = excluded.session AND inbox.folder = excluded.folder AND inbox.name = excluded.name",
             (call.id, call.kind, call.state, call.folder, call.name, call.session, call.message, call.worktree,
              call.branch, _stored(call.found), _stored(call.original), _stored(call.result), call.at),
         )  # fmt: skip
 
 
-def waiting(connection: apsw.Connection, folder: str) -> list[Waiting]:
-    """The rows of a folder that wait, in the order in which it happened."""
-    rows = connection.execute(f"{_COLUMNS} WHERE state IN ('open', 'done') AND folder = ? ORDER BY at, seq", (folder,))
+def names_waiting(connection: apsw.Connection, folder: str) -> list[str]:
+    """The names in a folder under which rows wait."""
+    rows = connection.execute(
+        "SELECT DISTINCT name FROM inbox WHERE state IN ('open', 'done') AND folder = ? ORDER BY name", (folder,)
+    )
+    return [row[0] for row in rows]
+
+
+def waiting(connection: apsw.Connection, folder: str, name: str) -> list[Waiting]:
+    """The rows of a name that wait, in the order in which it happened."""
+    rows = connection.execute(
+        f"{_COLUMNS} WHERE state IN ('open', 'done') AND folder = ? AND name = ? ORDER BY at, seq", (folder, name)
+    )
     return [_waiting(row) for row in rows]
 
 
-def given_up(connection: apsw.Connection, folder: str, now: int) -> list[Waiting]:
-    """The calls of which nothing was heard in time, and that may be made all the same: a person may be thinking
+def names_given_up(connection: apsw.Connection, folder: str, now: int) -> set[str]:
+    """The names under which calls may still be made of which nothing was heard in time: a person may be thinking
     about whether to allow them."""
     rows = connection.execute(
-        f"{_COLUMNS} WHERE state = 'dead' AND result IS NOT NULL AND folder = ? AND at > ? ORDER BY at, seq",
+        "SELECT DISTINCT name FROM inbox WHERE state = 'dead' AND result IS NOT NULL AND folder = ? AND at > ?",
         (folder, now - MEMORY),
+    )
+    return {row[0] for row in rows}
+
+
+def given_up(connection: apsw.Connection, folder: str, name: str, now: int) -> list[Waiting]:
+    """These calls, of one name."""
+    rows = connection.execute(
+        f"{_COLUMNS} WHERE state = 'dead' AND result IS NOT NULL AND folder = ? AND name = ? AND at > ?"
+        " ORDER BY at, seq",
+        (folder, name, now - MEMORY),
     )
     return [_waiting(row) for row in rows]
 
@@ -236,6 +264,8 @@ def write(connection: apsw.Connection, folder: int, change: InboxChange, now: in
                 " at = excluded.at",
                 (session, path, name, text_row(connection, content), loaded, now),
             )
+        case Forgo(name=name):
+            connection.execute("DELETE FROM known_since WHERE folder = ? AND name = ? AND put", (folder, name))
         case Settle():
             _settle(connection, change, seq)
 

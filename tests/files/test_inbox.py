@@ -41,7 +41,9 @@ def author(desk: Desk, name: str) -> tuple[str, str | None]:
 
 def waiting(desk: Desk) -> list[str]:
     with desk.memories.store.view() as connection:
-        return [each.call.id for each in inbox.waiting(connection, str(desk.folder.resolve()))]
+        folder = str(desk.folder.resolve())
+        names = inbox.names_waiting(connection, folder)
+        return [each.call.id for name in names for each in inbox.waiting(connection, folder, name)]
 
 
 # MEMORY.md

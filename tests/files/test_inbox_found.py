@@ -1,0 +1,183 @@
+"""What people who tried to break it have found about sessions, their rows and the index."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from memstore.files.folder import Folder
+from tests.files.desk import Desk, noted, topic
+from tests.files.outages import failing
+from tests.files.sessions import Session
+from tests.files.test_inbox import BODY, INDEX, Killed, die, settled
+
+
+def indexed(desk: Desk) -> None:
+    settled(desk)
+    desk.put("MEMORY.md", INDEX)
+    desk.sync()
+
+
+def test_of_an_edit_a_session_knows_its_own_change_and_not_the_lines_around_it(desk: Desk):
+    settled(desk)
+    session = Session(desk, "s")
+    session.read("a.md")
+    had = desk.read("a.md")
+    desk.memories.append("a", "by the tool\n")
+    session.edit("a.md", "one\n", "one, edited\n")
+    session.write("a.md", had.replace("one\n", "one, edited twice\n"))
+    desk.sync()
+    assert "by the tool" in desk.text("a") and "one, edited twice" in desk.text("a")
+    assert desk.memories.conflicts() == []
+
+
+def test_of_an_edit_of_the_index_a_session_knows_its_own_change_only(desk: Desk):
+    indexed(desk)
+    session = Session(desk, "s")
+    session.load()
+    desk.write("b", "words\n", description="about b")
+    session.edit("MEMORY.md", "about a", "all about a")
+    session.write("MEMORY.md", f"{INDEX.replace('about a', 'all about a')}- mine\n")
+    desk.sync()
+    text = desk.read("MEMORY.md")
+    assert "(b.md)" in text and "- mine" in text and "all about a" in text
+
+
+@pytest.mark.parametrize("back", [3_600.0, 0.0])
+def test_a_sessions_writes_count_in_their_chain_although_the_clock_went_back(desk: Desk, back: float):
+    settled(desk)
+    session = Session(desk, "s")
+    session.read("a.md")
+    desk.sync()
+    base = desk.read("a.md")
+    session.write("a.md", f"{base}first\n")
+    desk.ahead -= back
+    session.write("a.md", f"{base}first\nsecond\n")
+    desk.sync()
+    assert desk.text("a").endswith("first\nsecond\n")
+    assert desk.read("a.md") == desk.text("a")
+
+
+@pytest.mark.parametrize("how", ["killed", "disk full"])
+def test_a_text_that_was_about_to_be_put_and_never_was_is_no_base_of_an_edit(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, how: str
+):
+    settled(desk)
+    settled(desk, "other")
+    wanted = BODY.replace("two\nthree\n", "two and three by the tool\n")
+    if how == "killed":
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            patch.setattr(Folder, "put_many", die)
+            desk.write("a", wanted)
+        desk.ahead += 61
+    else:
+        with failing(errno.ENOSPC, "a.md")(desk.folder):
+            desk.write("a", wanted)
+    desk.put("a.md", desk.read("a.md").replace("two\nthree\n", ""))
+    desk.sync()
+    kept = desk.text("a") + "".join(record.theirs.decode() for record in desk.memories.conflicts())
+    assert "by the tool" in kept
+
+
+def test_an_index_with_bytes_that_are_no_text_is_left_as_it_is_and_stops_nothing_else(desk: Desk):
+    indexed(desk)
+    session = Session(desk, "s")
+    session.load()
+    call = session.calls_write("MEMORY.md", "")
+    call.result = INDEX.encode() + b"- caf\xe9\n"
+    call.begin().act().tell()
+    report = desk.sync()
+    assert any("line 4 is not UTF-8" in notice for notice in report.notices)
+    desk.memories.append("a", "more\n")
+    assert desk.text("a").endswith("more\n")
+    assert [hit.path for hit in desk.memories.search("more")[1]] == ["a.md"]
+    assert session.file("MEMORY.md") == call.result
+
+
+@pytest.mark.parametrize("by", ["hand", "session"])
+def test_new_words_for_a_deleted_memory_whose_path_another_has_are_a_memory_of_their_own(desk: Desk, by: str):
+    settled(desk)
+    settled(desk, "z")
+    there = desk.second()
+    there.memories.sync()
+    there.sync()
+    desk.memories.rename("a", "b")
+    desk.memories.delete("b")
+    desk.write("c", "new one\n", description="d")
+    desk.memories.rename("c", "b")
+    if by == "hand":
+        there.edit("a.md", "one\n", "one, edited\n")
+    else:
+        Session(there, "s").edit("a.md", "one\n", "one, edited\n")
+    there.edit("z.md", "two\n", "two, by hand\n")
+    report = there.sync()
+    assert not report.stopped
+    assert "two, by hand" in desk.text("z")
+    assert "one, edited" in desk.text("a")
+    assert "new one" in desk.text("b")
+
+
+def test_the_index_that_a_session_emptied_is_there_again_after_the_next_sync(desk: Desk):
+    indexed(desk)
+    session = Session(desk, "s")
+    session.load()
+    session.write("MEMORY.md", "")
+    desk.sync()
+    assert desk.read("MEMORY.md") == INDEX
+    assert desk.sync().quiet
+
+
+def test_lines_that_a_session_had_not_seen_are_in_the_file_again_after_the_next_sync(desk: Desk):
+    indexed(desk)
+    desk.put("MEMORY.md", f"{INDEX}- by hand\n")
+    desk.sync()
+    Session(desk, "s").write("MEMORY.md", INDEX)
+    desk.sync()
+    assert desk.read("MEMORY.md") == f"{INDEX}- by hand\n"
+    assert desk.sync().quiet
+
+
+def test_a_persons_edit_of_a_line_of_a_session_is_merged_over_what_the_session_wrote(desk: Desk):
+    indexed(desk)
+    session = Session(desk, "s")
+    session.load()
+    session.write("MEMORY.md", f"{INDEX}- s1\n- s2\n")
+    desk.put("MEMORY.md", f"{INDEX}- s1 corrected\n- s2\n")
+    desk.sync()
+    assert desk.read("MEMORY.md") == f"{INDEX}- s1 corrected\n- s2\n"
+    assert desk.sync().quiet
+
+
+def test_a_persons_deletion_of_a_line_of_a_session_counts(desk: Desk):
+    indexed(desk)
+    session = Session(desk, "s")
+    session.load()
+    session.write("MEMORY.md", f"{INDEX}- s1\n- s2\n")
+    desk.put("MEMORY.md", f"{INDEX}- s2\n")
+    desk.sync()
+    assert desk.read("MEMORY.md") == f"{INDEX}- s2\n"
+
+
+def test_a_row_with_the_id_of_another_sessions_call_is_not_filed_under_its_name(desk: Desk):
+    settled(desk)
+    settled(desk, "b")
+    first = Session(desk, "s").calls_edit("a.md", "one\n", "one, s\n").begin()
+    other = Session(desk, "t").calls_edit("b.md", "two\n", "two, t\n")
+    other.id = first.id
+    other.act().tell()
+    first.act().tell()
+    report = desk.sync()
+    assert "two, t" not in desk.text("a") and "one, s" in desk.text("a")
+    assert "two, t" in desk.text("b")  # from the file, which nobody signed
+    assert noted(report, "a.md").rule == 8
+
+
+def test_a_file_of_many_rows_is_worked_in_whole(desk: Desk):
+    settled(desk)
+    session = Session(desk, "s")
+    session.read("a.md")
+    for number in range(60):
+        session.edit("a.md", "five\n", f"five\n{number}\n")
+    desk.sync()
+    assert desk.read("a.md") == desk.text("a") == topic("a", body=BODY + "".join(f"{n}\n" for n in reversed(range(60))))
