@@ -18,7 +18,7 @@ from typing import Any
 MODEL = "claude-opus-5-5"
 
 INDEX = re.compile(
-    r"Contents of (?P<path>[^\n]*MEMORY\.md) \(user's auto-memory, persists across conversations\):\n\n(?P<text>.*?)"
+    r"Contents of ([^\n]*MEMORY\.md) \(user's auto-memory, persists across conversations\):\n\n(.*?)"
     r"\n*</system-reminder>",
     re.DOTALL,
 )
@@ -44,6 +44,8 @@ class Request:
     """What the client sent for one answer."""
 
     session: str
+    agent: str
+    """Of an agent that the session has started; empty for the session itself."""
     body: Mapping[str, Any]
 
     @property
@@ -53,14 +55,14 @@ class Request:
 
     @property
     def index(self) -> str | None:
-        """MEMORY.md as the client loaded it; None where it loaded none."""
-        found = INDEX.search(self.said("user"))
-        return found["text"] + "\n" if found else None
+        """MEMORY.md as the client loaded it last: a resumed session is shown the new text after the old one."""
+        found = INDEX.findall(self.said("user"))
+        return found[-1][1] + "\n" if found else None
 
     @property
     def index_path(self) -> str | None:
-        found = INDEX.search(self.said("user"))
-        return found["path"] if found else None
+        found = INDEX.findall(self.said("user"))
+        return found[-1][0] if found else None
 
     @property
     def results(self) -> list[str]:
@@ -84,7 +86,8 @@ def saying(*answers: Answer) -> Model:
     """A model that answers so, whatever it is asked."""
 
     def model(request: Request) -> Generator[Answer, Request, None]:
-        yield from answers
+        for answer in answers:
+            yield answer
 
     return model
 
@@ -101,12 +104,19 @@ def texts(content: object) -> Iterator[str]:
                 yield from texts(block.get("content"))
 
 
-class Script:
-    """One session's model at work. `requests` are those it answered, `asides` the client's own (titles ...)."""
+SUMMARY = saying(Say("This is what was talked about."))
 
-    def __init__(self, model: Model) -> None:
+
+class Script:
+    """One session's models at work: its own, and that of each agent that it starts (who sums up is one, too).
+
+    `requests` are those of the session itself, `asides` the client's own (titles and such).
+    """
+
+    def __init__(self, model: Model, agents: Model = SUMMARY) -> None:
         self.model = model
-        self.playing: Generator[Answer, Request, None] | None = None
+        self.agents = agents
+        self.playing: dict[str, Generator[Answer, Request, None]] = {}
         self.requests: list[Request] = []
         self.asides: list[Request] = []
         self.failures: list[BaseException] = []
@@ -117,18 +127,19 @@ class Script:
             if not is_turn(request.body):
                 self.asides.append(request)
                 return Say("Noted.")
-            self.requests.append(request)
+            if not request.agent:
+                self.requests.append(request)
             try:
-                if self.playing is None:
-                    self.playing = self.model(request)
-                    return next(self.playing)
-                return self.playing.send(request)
+                if request.agent in self.playing:
+                    return self.playing[request.agent].send(request)
+                self.playing[request.agent] = (self.agents if request.agent else self.model)(request)
+                return next(self.playing[request.agent])
             except StopIteration:
                 return Say()
 
     def spent(self) -> bool:
-        """Whether the model has said all that it had to say; it says nothing after this question."""
-        return self.playing is not None and next(self.playing, None) is None
+        """Whether the session's model has said all that it had to say; it says nothing after this question."""
+        return "" in self.playing and next(self.playing[""], None) is None
 
 
 def is_turn(body: Mapping[str, Any]) -> bool:
@@ -150,8 +161,8 @@ class Api:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server.server_address[1]}"
 
-    def script(self, key: str, model: Model) -> Script:
-        self.scripts[key] = Script(model)
+    def script(self, key: str, model: Model, agents: Model = SUMMARY) -> Script:
+        self.scripts[key] = Script(model, agents)
         return self.scripts[key]
 
 
@@ -204,7 +215,8 @@ class Handler(BaseHTTPRequestHandler):
             self.refuse(401, "authentication_error", "no script has this key")
             return
         try:
-            answer = script.answer(Request(self.headers.get("X-Claude-Code-Session-Id", ""), body))
+            session, agent = (self.headers.get(f"X-Claude-Code-{of}-Id", "") for of in ("Session", "Agent"))
+            answer = script.answer(Request(session, agent, body))
         except BaseException as failure:
             script.failures.append(failure)
             self.refuse(400, "invalid_request_error", f"the script failed: {failure!r}")

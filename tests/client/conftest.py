@@ -1,4 +1,4 @@
-"""The real client: `scripts/client` fetches it and names it in MEMSTORE_CLIENT. Without it nothing here is collected."""
+"""The real client. `scripts/client` fetches it and names it in MEMSTORE_CLIENT; nothing here is collected without."""
 
 from __future__ import annotations
 

@@ -10,5 +10,4 @@ from tests.client.running import Client
 
 def memory_folder(client: Client, checkout: Path) -> Path:
     """The default folder of a checkout's memories: the sanitised path, below the client's own home."""
-    home = Path(client.surroundings()["HOME"])
-    return home / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(checkout)) / "memory"
+    return client.home / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(checkout)) / "memory"

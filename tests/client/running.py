@@ -9,7 +9,7 @@ import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.client.api import Api, Model, Script
+from tests.client.api import SUMMARY, Api, Model, Script, saying
 
 QUIET = {
     "DISABLE_TELEMETRY": "1",
@@ -32,7 +32,13 @@ class Session:
     err: Path
 
     def finish(self) -> Session:
-        """Waits for its end, which must be a good one."""
+        """Waits for its end, which must be a good one, with all said."""
+        told = self.end()
+        assert self.script.spent(), f"the model had more to say\n{told}"
+        return self
+
+    def end(self) -> str:
+        """Waits for its end, which must be a good one; gives what it told."""
         try:
             code = self.process.wait(DEADLINE)
         finally:
@@ -42,8 +48,7 @@ class Session:
         told = f"exit {code}\n{self.out.read_text('utf-8')[-3000:]}\n{self.err.read_text('utf-8')[-3000:]}"
         assert not self.script.failures, f"{self.script.failures!r}\n{told}"
         assert code == 0, told
-        assert self.script.spent(), f"the model had more to say\n{told}"
-        return self
+        return told
 
     @property
     def events(self) -> list[dict[str, object]]:
@@ -62,12 +67,19 @@ class Client:
     environment: dict[str, str] = field(default_factory=dict)
 
     def start(
-        self, cwd: Path, prompt: str, model: Model, *, options: tuple[str, ...] = (), resume: str = ""
+        self,
+        cwd: Path,
+        prompt: str,
+        model: Model,
+        *,
+        agents: Model = SUMMARY,
+        options: tuple[str, ...] = (),
+        resume: str = "",
     ) -> Session:
         """Starts one `-p` run; `resume` names the session that it continues."""
         name = resume or str(uuid.uuid4())
         key = f"sk-{uuid.uuid4()}"
-        script = self.api.script(key, model)
+        script = self.api.script(key, model, agents)
         command = [os.fspath(self.program), "-p", prompt, "--output-format", "stream-json", "--verbose"]
         command += ["--resume", name] if resume else ["--session-id", name]
         command += ["--plugin-dir", os.fspath(self.plugin)] if self.plugin else []
@@ -85,8 +97,16 @@ class Client:
             )
         return Session(name, script, process, out, err)
 
-    def run(self, cwd: Path, prompt: str, model: Model, *, options: tuple[str, ...] = (), resume: str = "") -> Session:
-        return self.start(cwd, prompt, model, options=options, resume=resume).finish()
+    def run(self, cwd: Path, prompt: str, model: Model, *, agents: Model = SUMMARY, resume: str = "") -> Session:
+        return self.start(cwd, prompt, model, agents=agents, resume=resume).finish()
+
+    def compact(self, cwd: Path, session: Session) -> None:
+        """Has the session's conversation summed up."""
+        self.start(cwd, "/compact", saying(), resume=session.id).end()
+
+    @property
+    def home(self) -> Path:
+        return Path(self.surroundings()["HOME"])
 
     def surroundings(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)}
