@@ -59,15 +59,15 @@ class _Hunk:
     lines: list[str]
 
 
-def merge_bodies(base: str, ours: str, theirs: str) -> Merged:
-    """Merges two descendants of `base` line by line."""
+def merge_bodies(base: str, ours: str, theirs: str, *, beside: bool = False) -> Merged:
+    """Merges two descendants of `base` line by line. `beside`: lines put in beside a rewritten one are kept, too."""
     if base == theirs or ours == theirs:
         return Merged(ours, False)
     if base == ours:
         return Merged(theirs, False)
     # Where our own line ends are mixed there is none to take on: then they are part of the lines.
     mixed = 0 < ours.count("\r\n") < ours.count("\n")
-    lines = _merge_lines(*(_lines(text, mixed) for text in (base, ours, theirs)))
+    lines = _merge_lines(*(_lines(text, mixed) for text in (base, ours, theirs)), beside=beside)
     if lines is None:
         return Merged(ours, True)
     closed = [text.endswith("\n") for text in (base, ours, theirs)]
@@ -77,8 +77,11 @@ def merge_bodies(base: str, ours: str, theirs: str) -> Merged:
     return Merged(_join(lines, "\n" if mixed else _line_end(ours, theirs), last_newline), False)
 
 
-def merge_texts(base: bytes, ours: bytes, theirs: bytes) -> MergedText:
-    """Merges two descendants of a memory file. The client's stamps and line ends are no change."""
+def merge_texts(base: bytes, ours: bytes, theirs: bytes, *, beside: bool = False) -> MergedText:
+    """Merges two descendants of a memory file. The client's stamps and line ends are no change.
+
+    `beside`: lines that one side put in beside a line that the other rewrote are no conflict.
+    """
     if base == ours:
         return MergedText(theirs, False)
     if base == theirs or alike(ours, theirs) or alike(base, theirs):
@@ -91,10 +94,10 @@ def merge_texts(base: bytes, ours: bytes, theirs: bytes) -> MergedText:
     except UnicodeDecodeError:
         return MergedText(ours, True, (TEXT,))
     if any(read(file).problems for file in files):
-        merged = merge_bodies(*texts)
+        merged = merge_bodies(*texts, beside=beside)
         return MergedText(merged.text.encode(), merged.conflict, (TEXT,) if merged.conflict else ())
     top, disputed = _merge_headers(*files)
-    body = merge_bodies(*(split(file)[1].decode() for file in files))
+    body = merge_bodies(*(split(file)[1].decode() for file in files), beside=beside)
     if body.conflict:
         disputed = (*disputed, BODY)
     if disputed:
@@ -132,7 +135,7 @@ def _join(lines: list[str], line_end: str, last_newline: bool) -> str:
     return text + line_end if lines and (last_newline or not lines[-1]) else text
 
 
-def _merge_lines(base: list[str], ours: list[str], theirs: list[str]) -> list[str] | None:
+def _merge_lines(base: list[str], ours: list[str], theirs: list[str], *, beside: bool) -> list[str] | None:
     """The merged lines, or None for a conflict."""
     if max(len(base), len(ours), len(theirs)) > MERGE_LIMIT:
         return None
@@ -151,7 +154,7 @@ def _merge_lines(base: list[str], ours: list[str], theirs: list[str]) -> list[st
     merge = Merge3(middles[0], middles[1], middles[2], sequence_matcher=LineMatcher)
     for group in merge.merge_groups():
         if group[0] == "conflict":
-            settled = _settle(list(group[1]), list(group[2]), list(group[3]))
+            settled = _settle(list(group[1]), list(group[2]), list(group[3]), beside)
             if settled is None:
                 return None
             merged.extend(settled)
@@ -165,10 +168,10 @@ def _common(rows: Iterable[tuple[str, ...]]) -> int:
     return sum(1 for _ in takewhile(lambda row: row[0] == row[1] == row[2], rows))
 
 
-def _settle(base: list[str], ours: list[str], theirs: list[str]) -> list[str] | None:
+def _settle(base: list[str], ours: list[str], theirs: list[str], beside: bool) -> list[str] | None:
     """A region that merge3 calls a conflict, because the two sides' changes meet; None if they overlap."""
     our_hunks, their_hunks = list(_hunks(base, ours)), list(_hunks(base, theirs))
-    if any(_overlap(mine, other) for mine, other in _neighbours(our_hunks, their_hunks)):
+    if any(_overlap(mine, other, beside) for mine, other in _neighbours(our_hunks, their_hunks)):
         return None
     merged: list[str] = []
     position = 0
@@ -201,14 +204,14 @@ def _neighbours(ours: list[_Hunk], theirs: list[_Hunk]) -> Iterator[tuple[_Hunk,
             yield mine, theirs[at]
 
 
-def _overlap(mine: _Hunk, other: _Hunk) -> bool:
+def _overlap(mine: _Hunk, other: _Hunk, beside: bool) -> bool:
     if mine == other:
         return False
     insertions = (mine.start == mine.end) + (other.start == other.end)
     if insertions == 2:
         return False
     deletions = not mine.lines or not other.lines
-    if insertions == 1 and not deletions:
+    if insertions == 1 and not deletions and not beside:
         # Whether new lines still fit beside a line that was rewritten is not ours to guess.
         return mine.start <= other.end and other.start <= mine.end
     if insertions == 1:

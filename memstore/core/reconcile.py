@@ -173,7 +173,8 @@ def _nearest_earlier(content: bytes, shown: Shown) -> bytes | None:
 
 
 def _merge(base: bytes, content: bytes, stored: Stored, *, flagged: tuple[str, ...], rule: int) -> Decision:
-    merged = merge_texts(base, stored.head, content)
+    # An old buffer that changed a line knows nothing of those that were projected beside it: both are meant.
+    merged = merge_texts(base, stored.head, content, beside=rule == 25)
     if merged.conflict:
         return Conflict(content, base, merged.fields, rule)
     if alike(merged.content, content):

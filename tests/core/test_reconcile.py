@@ -268,6 +268,14 @@ def test_rule_25_an_undo_of_what_was_projected_is_kept_and_flagged_too() -> None
     assert (decision.rewrite, decision.flagged, decision.rule) == (True, ("from a tool",), 25)
 
 
+def test_rule_25_a_line_that_was_projected_beside_one_that_the_old_buffer_changed_stays_beside_it() -> None:
+    shown = edit(B, b"three\n", b"three\nfrom a tool\n")
+    saved = edit(B, b"three\n", b"three, from a person\n")
+    kept = edit(B, b"three\n", b"three, from a person\nfrom a tool\n")
+    decision = decide(saved, Shown(shown, 2, earlier=lambda: [B]), live(shown, 2))
+    assert decision == Revise(kept, rewrite=True, flagged=("from a tool",), rule=25)
+
+
 def test_rule_25_taking_flagged_lines_out_again_is_honoured() -> None:
     flagged = old_buffer(frozenset(["from a tool"]))
     assert decide(B, flagged, live(PROJECTED, 2)) == Revise(B, rewrite=False, flagged=(), rule=22)
