@@ -86,8 +86,9 @@ def saying(*answers: Answer) -> Model:
     """A model that answers so, whatever it is asked."""
 
     def model(request: Request) -> Generator[Answer, Request, None]:
-        for answer in answers:
-            yield answer
+        rest = list(answers)
+        while rest:
+            yield rest.pop(0)
 
     return model
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import threading
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,6 +60,26 @@ class Session:
 
 
 @dataclass(slots=True)
+class Talk:
+    """A client that is sent prompt after prompt while it runs."""
+
+    script: Script
+    process: subprocess.Popen[bytes]
+
+    def say(self, prompt: str) -> str:
+        """Sends a prompt and gives the answer to it."""
+        assert self.process.stdin and self.process.stdout
+        sent = {"type": "user", "message": {"role": "user", "content": prompt}}
+        self.process.stdin.write(json.dumps(sent).encode() + b"\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            event = json.loads(line)
+            if event["type"] == "result":
+                return str(event.get("result"))
+        raise AssertionError(f"it ended without an answer: {self.script.failures!r}")
+
+
+@dataclass(slots=True)
 class Client:
     """The program and what all its sessions share."""
 
@@ -78,17 +101,12 @@ class Client:
     ) -> Session:
         """Starts one `-p` run; `resume` names the session that it continues."""
         name = resume or str(uuid.uuid4())
-        key = f"sk-{uuid.uuid4()}"
-        script = self.api.script(key, model, agents)
-        command = [os.fspath(self.program), "-p", prompt, "--output-format", "stream-json", "--verbose"]
-        command += ["--resume", name] if resume else ["--session-id", name]
-        command += ["--plugin-dir", os.fspath(self.plugin)] if self.plugin else []
-        # The list of tools takes all words that follow, so it stands last.
-        command += [*options, "--allowedTools", "Bash,Read,Edit,Write"]
+        script, key = self.script(model, agents)
         out, err = (self.logs / f"{key}.{kind}" for kind in ("out", "err"))
+        which = ("--resume" if resume else "--session-id", name, *options)
         with open(out, "wb") as output, open(err, "wb") as errors:
             process = subprocess.Popen(
-                command,
+                self.command(prompt, *which),
                 cwd=cwd,
                 env=self.surroundings() | {"ANTHROPIC_API_KEY": key},
                 stdin=subprocess.DEVNULL,
@@ -96,6 +114,41 @@ class Client:
                 stderr=errors,
             )
         return Session(name, script, process, out, err)
+
+    @contextmanager
+    def talk(self, cwd: Path, model: Model) -> Iterator[Talk]:
+        """One process for several prompts."""
+        script, key = self.script(model, SUMMARY)
+        with open(self.logs / f"{key}.err", "wb") as errors:
+            process = subprocess.Popen(
+                self.command("", "--input-format", "stream-json"),
+                cwd=cwd,
+                env=self.surroundings() | {"ANTHROPIC_API_KEY": key},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+        with process:
+            guard = threading.Timer(DEADLINE, process.kill)
+            guard.start()
+            try:
+                yield Talk(script, process)
+                assert process.stdin
+                process.stdin.close()
+                assert process.wait(DEADLINE) == 0
+            finally:
+                guard.cancel()
+                process.kill()
+
+    def script(self, model: Model, agents: Model) -> tuple[Script, str]:
+        key = f"sk-{uuid.uuid4()}"
+        return self.api.script(key, model, agents), key
+
+    def command(self, prompt: str, *options: str) -> list[str]:
+        words = [os.fspath(self.program), "-p", *([prompt] if prompt else []), "--output-format", "stream-json"]
+        words += ["--verbose", *(("--plugin-dir", os.fspath(self.plugin)) if self.plugin else ())]
+        # The list of tools takes all words that follow, so it stands last.
+        return [*words, *options, "--allowedTools", "Bash,Read,Edit,Write"]
 
     def run(self, cwd: Path, prompt: str, model: Model, *, agents: Model = SUMMARY, resume: str = "") -> Session:
         return self.start(cwd, prompt, model, agents=agents, resume=resume).finish()
