@@ -55,7 +55,9 @@ class Memstore:
         world = world or World.real(cwd)
         place = registered(find_place(world), world, make=make)
         assert place.store is not None and place.store_directory is not None
-        return cls(world, place, Store.open(place.store_directory, place.store, world.clock), origin=origin)
+        store = Store.open(place.store_directory, place.store, world.clock)
+        store.take_spooled(place.home.path)
+        return cls(world, place, store, origin=origin)
 
     @cached_property
     def files(self) -> Sync:
@@ -214,10 +216,12 @@ class Memstore:
 
         from memstore.files.watch_lock import watcher_of
         from memstore.outcomes import Status
+        from memstore.sessions import paused
 
         report = replace(self.files.absorb(), omitted=self.files.omissions())
         watcher = watcher_of(self.store.directory)
-        return Status(self.place, self.store.counts(), report, self.store.schema(), self.store.engine, watcher)
+        counts, resting = self.store.counts(), tuple(paused(self))
+        return Status(self.place, counts, report, self.store.schema(), self.store.engine, watcher, resting)
 
     # Undo
 

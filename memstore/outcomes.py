@@ -34,7 +34,7 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How things stand here. `watcher` None: no process watches the folder."""
+    """How things stand here. `watcher` None: no process watches the folder. `paused`: where automatic saving rests."""
 
     place: Place
     counts: dict[str, int]
@@ -42,3 +42,4 @@ class Status:
     schema: int
     engine: str
     watcher: Watcher | None
+    paused: tuple[str, ...] = ()

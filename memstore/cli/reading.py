@@ -148,6 +148,7 @@ def status(state: State) -> None:
             "enabled": place.placement.enabled,
             "counts": found.counts,
             "watch": _watcher_shape(found.watcher),
+            "paused": list(found.paused),
             "files": files_shape(found.files),
         }
         state.emit("status", shape)
@@ -169,6 +170,8 @@ def _facts(found: Status) -> list[tuple[str, str]]:
     ]
     if not place.placement.enabled:
         facts.append(("note", f"the client's memory is switched off: {place.placement.why}"))
+    if found.paused:
+        facts.append(("paused", f"{', '.join(found.paused)}: automatic saving rests until `memstore resume`"))
     facts += [("taken in", f"{noted.path}, {noted.what}") for noted in files.absorbed]
     facts += [("no room", path) for path in files.omitted]
     return facts

@@ -153,8 +153,11 @@ SHAPES: dict[str, Shape] = {
         "enabled": "flag",
         "counts": "counts",
         "watch": "watcher or null",
+        "paused": ["text"],  # where automatic saving rests
         "files": FILES,
     },
+    "pause": {"paused": ["text"]},
+    "resume": {"paused": ["text"]},
     "log": {
         "operations": [
             {
@@ -239,6 +242,11 @@ SHAPES: dict[str, Shape] = {
     },
     "trust": {"root": "text", "waiting": [SETTING], "accepted": [SETTING], "withdrawn": [SETTING]},
     "link": {"root": "text", "store": "text", "created": "flag"},
+    **dict.fromkeys(
+        ("install", "uninstall"),
+        {"changes": [{"kind": "text", "path": "text", "change": "text"}], "warnings": ["text"], "done": "flag"},
+    ),
+    "prompt": {"text": "text"},
 }
 
 NAMED: dict[str, object] = {

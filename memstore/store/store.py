@@ -11,7 +11,7 @@ import apsw
 
 from memstore.core.model import SHELF, Applied, ConflictRecord, Memory, Operation, Provenance, Shelf, Version
 from memstore.core.terms import Query
-from memstore.errors import MemstoreError, StoreUnavailable
+from memstore.errors import Defect, MemstoreError, StoreUnavailable
 from memstore.store import migrate, reader, search
 from memstore.store.connection import Link, open_link
 from memstore.store.opening import DATABASE as DATABASE
@@ -154,6 +154,32 @@ class Store:
 
         with self._link.writing() as connection:
             inbox.receive(connection, arrivals)
+
+    @contextmanager
+    def change(self) -> Iterator[apsw.Connection]:
+        """One write transaction, for the functions of this room that write what is no operation."""
+        with self._link.writing() as connection:
+            yield connection
+
+    def take_spooled(self, home: str) -> None:
+        """Writes what hooks could not write when they ran. What cannot be written now either waits on."""
+        if not self.writable or not os.path.isdir(os.path.join(home, "spool")):
+            return
+        from memstore.store import sessions, spool
+
+        for path in spool.waiting(home, self.id):
+            records = spool.read(path)
+            if records is None:
+                continue
+            try:
+                with self._link.writing() as connection:
+                    for what, values in records:
+                        connection.execute(sessions.STATEMENTS[what], values)
+            except StoreUnavailable:
+                return
+            except Defect:  # nothing that a hook wrote
+                spool.put_away(path)
+            spool.remove(path)
 
     def mark_gone(self, folder: int, since: int | None) -> None:
         """Records since when a folder is missing or empty (unix microseconds); None: it is there."""

@@ -44,7 +44,7 @@ _PLAIN = {
 
 def test_every_command_has_a_shape():
     commands = {name for names in SECTIONS.values() for name in names}
-    assert commands - {"demo"} == SHAPES.keys()
+    assert commands - {"demo", "hook"} == SHAPES.keys()
 
 
 def test_every_command_prints_its_shape(
@@ -68,7 +68,9 @@ def test_every_command_prints_its_shape(
         ("list", "--retired"),
         ("show", "remark"),
         ("search", "word", "--all-projects"),
+        ("pause", "--store"),
         ("status",),
+        ("resume",),
         ("log",),
         ("diff", "remark"),
         ("diff", "--operation", "1"),
@@ -83,6 +85,9 @@ def test_every_command_prints_its_shape(
         ("where",),
         ("trust", "--all"),
         ("link", str(repo)),
+        ("prompt",),
+        ("install", "claude", "--yes"),
+        ("uninstall", "claude", "--yes"),
     ]
     seen = set()
     for call in calls:

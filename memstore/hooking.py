@@ -1,0 +1,289 @@
+"""What each hook of the client does. Cheap to import: nothing here needs the rest of memstore but `SessionStart`.
+
+| event | what is done |
+|---|---|
+| SessionStart | `sessions.start`: keeps what is loaded as the session's base, syncs, says what that load lacks |
+| UserPromptSubmit | says what others changed since the session last heard |
+| PreToolUse of Write, Edit | a row in the inbox: what is about to be written, and what lies there |
+| PostToolUse of Write, Edit, Read | the row is done; a worker takes it in |
+| PostToolUse of Bash | where the command speaks of the folder, a worker looks at the files |
+| Stop, PreCompact, SessionEnd | a job for the extraction; after Stop the index lines that waited are due |
+
+Where the client's own switches turn memory off, nothing is done. Where saving is paused, rows are still kept, so that
+no later merge goes wrong; but nothing is taken in, shown, queued or said by itself.
+What cannot be written is spooled (`store/spool.py`). Only where that fails too is there a line for the person.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+
+from memstore.claude import hooks, nearby
+from memstore.store import quick, sessions, spool
+from memstore.store.quick import Record
+
+_PATIENCE = {"UserPromptSubmit": 100, "PreToolUse": 200, "SessionEnd": 300}
+"""Milliseconds for the store's lock; half a second for the others."""
+
+
+class Hook:
+    """One call. `off` False: a variable switches the client's memory on, whatever the settings say."""
+
+    def __init__(self, name: str, env: Mapping[str, str], site: str, off: bool | None) -> None:
+        self._name = name
+        self._env = env
+        self._site = site
+        self._off = off
+        self._now = time.time_ns() // 1_000
+        self._json = quick.Json()
+        self._home = nearby.home_of(env)
+        self._patience = _PATIENCE.get(name, 500)
+
+    def answer(self, data: bytes | None) -> bytes:
+        """What is to be printed. `data` None: there was more than is looked at."""
+        if data is None:
+            self._look_everywhere()
+            return b""
+        event = self._event(data)
+        if event is None or event.session is None:
+            return b""
+        here = nearby.checkout(event.cwd)
+        if here is None or (self._off is None and nearby.set_off(self._env, here[1], self._json)):
+            return b""
+        context, message = self._act(event, here)
+        return self._json.answer(self._name, context, message)
+
+    def _event(self, data: bytes) -> hooks.Event | None:
+        found = self._json.fields(data, hooks.FIELDS)
+        if found is None:
+            return None
+        values = tuple(hooks.decoded(value) if isinstance(value, bytes) else value for value in found)
+        edits: list[tuple[str, str, bool]] = []
+        if b'"MultiEdit"' in data:
+            edits = [(hooks.decoded(old), hooks.decoded(new), every) for old, new, every in self._json.edits(data)]
+        return hooks.Event(values, edits)
+
+    def _act(self, event: hooks.Event, here: tuple[str, str, str | None]) -> tuple[str, str]:
+        if self._name == "SessionStart":
+            from memstore.sessions import start
+
+            return start(event, self._env, self.start_worker)
+        if self._home is None:
+            return "", ""
+        if self._name == "UserPromptSubmit":
+            return self._prompted(event, here, self._home), ""
+        if self._name == "PreToolUse":
+            return self._before(event, here, self._home)
+        if self._name == "PostToolUse":
+            shell = event.tool == "Bash"
+            return self._after_shell(event, here, self._home) if shell else self._after(event, here, self._home)
+        return self._ended(event, here, self._home)
+
+    # Tools
+
+    def _before(self, event: hooks.Event, here: tuple[str, str, str | None], home: str) -> tuple[str, str]:
+        claim = nearby.claimed(event.file_path, self._json) if event.tool in hooks.WRITERS else None
+        if claim is not None and event.tool_use is not None:
+            folder, store, name = claim
+            found = nearby.read_small(os.path.join(folder, name))
+            record = self._arrival(event, here, folder, name, "open", found, None, hooks.expected(event, found))
+            self._write(home, store, [record], durable=False)  # without it the call is heard of when it is done
+        return "", ""
+
+    def _after(self, event: hooks.Event, here: tuple[str, str, str | None], home: str) -> tuple[str, str]:
+        claim = nearby.claimed(event.file_path, self._json)
+        if claim is None or event.tool_use is None:
+            return "", ""
+        folder, store, name = claim
+        file = nearby.read_small(os.path.join(folder, name))
+        if event.tool in hooks.WRITERS:
+            original, result = hooks.overwritten(event), hooks.outcome(event, file)
+        elif event.tool == "Read":
+            original, result = None, hooks.seen_whole(event, file)
+        else:
+            return "", ""
+        if result is None:
+            return "", ""
+        message = self._keep(
+            home, store, [self._arrival(event, here, folder, name, "done", None, original, result)],
+            event, here, [] if event.tool == "Read" else [folder],
+        )  # fmt: skip
+        return "", message
+
+    def _after_shell(self, event: hooks.Event, here: tuple[str, str, str | None], home: str) -> tuple[str, str]:
+        store = nearby.store_of(home, here[0], self._json)
+        connection = None if store is None or event.command is None else self._open(home, store)
+        if store is None or event.command is None or connection is None or isinstance(connection, str):
+            return "", ""
+        user = self._env.get("HOME", "")
+        spoken = [folder for folder in sessions.folders(connection) if hooks.names_folder(event.command, folder, user)]
+        paused = bool(spoken) and self._is_paused(connection, event, here)
+        connection.close()
+        if spoken and not paused:
+            self.start_worker(home, store, spoken)
+        return "", ""
+
+    def _arrival(
+        self,
+        event: hooks.Event,
+        here: tuple[str, str, str | None],
+        folder: str,
+        name: str,
+        state: str,
+        found: bytes | None,
+        original: bytes | None,
+        result: bytes | None,
+    ) -> Record:
+        kind = {"Write": "write", "Read": "read"}.get(event.tool, "edit")
+        texts = (sessions.stored(found), sessions.stored(original), sessions.stored(result))
+        who = (event.session, event.prompt, here[1], here[2])
+        return "arrival", (event.tool_use, kind, state, folder, name, *who, *texts, self._now)
+
+    # Turns
+
+    def _prompted(self, event: hooks.Event, here: tuple[str, str, str | None], home: str) -> str:
+        """What others changed. (This is also where memories that fit the prompt are to be recalled.)"""
+        store = nearby.store_of(home, here[0], self._json)
+        connection = None if store is None else self._open(home, store)
+        if store is None or connection is None or isinstance(connection, str) or event.session_id is None:
+            return ""
+        if spool.waiting(home, store):
+            self.start_worker(home, store, [])
+        heard, last = sessions.heard(connection, event.session_id), sessions.last_operation(connection)
+        if heard == last or self._is_paused(connection, event, here):
+            return ""
+        paths: list[str] = []
+        if heard is not None:
+            paths, who = sessions.changed_by_others(connection, heard, event.session_id)
+            told = changes_line(paths, who)
+        if paths or heard is None or last - heard > 50:
+            record: Record = ("heard", (event.session_id, here[1], here[2], last, self._now))
+            quick.try_write(connection, sessions.STATEMENTS, [record], durable=False)
+        return told if paths else ""
+
+    def _ended(self, event: hooks.Event, here: tuple[str, str, str | None], home: str) -> tuple[str, str]:
+        store = nearby.store_of(home, here[0], self._json)
+        if store is None or event.session_id is None or event.agent is not None:
+            return "", ""
+        records: list[Record] = []
+        if nearby.is_transcript(event.transcript, self._env):
+            job = f"{self._name} {event.session_id} {self._now}"
+            cwd = event.cwd or here[1]
+            records.append(("job", (job, event.session_id, event.transcript, cwd, self._name, self._now)))
+        if self._name == "Stop":
+            records.append(("ended", (event.session_id, here[1], here[2], self._now)))
+        return "", self._keep(home, store, records, event, here, [], quiet=True) if records else ""
+
+    # The store
+
+    def _keep(
+        self,
+        home: str,
+        store: str,
+        records: list[Record],
+        event: hooks.Event,
+        here: tuple[str, str, str | None],
+        folders: list[str],
+        *,
+        quiet: bool = False,
+    ) -> str:
+        """Writes records, or spools them, and starts the worker. The answer says what could not be kept at all."""
+        connection = self._open(home, store)
+        if not isinstance(connection, str):
+            paused = self._is_paused(connection, event, here)
+            if paused and quiet:
+                return ""
+            why = quick.try_write(connection, sessions.STATEMENTS, records, durable=True)
+            connection.close()
+            if not why:
+                if not paused and (folders or self._name == "Stop"):
+                    self.start_worker(home, store, folders)
+                return ""
+        else:
+            why = connection
+        try:
+            spool.put(home, store, records, self._now)
+        except OSError as error:
+            spooled = error.strerror or "it cannot be written"
+            return f"memstore: what this session just did is not recorded: the store: {why}; the spool: {spooled}"
+        return ""
+
+    def _write(self, home: str, store: str, records: list[Record], *, durable: bool) -> None:
+        connection = self._open(home, store)
+        if not isinstance(connection, str):
+            quick.try_write(connection, sessions.STATEMENTS, records, durable=durable)
+            connection.close()
+
+    def _open(self, home: str, store: str) -> quick.Connection | str:
+        return quick.open_quick(nearby.database(home, store), self._patience)
+
+    def _is_paused(self, connection: quick.Connection, event: hooks.Event, here: tuple[str, str, str | None]) -> bool:
+        return bool(sessions.pauses(connection, event.session_id or "", here[1]))
+
+    # The worker
+
+    def _look_everywhere(self) -> None:
+        """A call that was too large to be looked at may have been one of ours."""
+        here = nearby.checkout(os.getcwd()) if self._name == "PostToolUse" and self._home is not None else None
+        store = None if here is None or self._home is None else nearby.store_of(self._home, here[0], self._json)
+        if store is not None and self._home is not None:
+            self.start_worker(self._home, store, [])
+
+    def start_worker(self, home: str, store: str, folders: list[str]) -> None:
+        """Lets a process of its own take in what waits, unless one has been started that has not begun yet."""
+        if _somebody_waits(os.path.join(home, "stores", store)):
+            return
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook.py")
+        command = [sys.executable, "-I", "-S", script, "--site", self._site, "work", store, *folders]
+        # Nobody's pipes are held: the client waits until they are closed.
+        null = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
+        try:
+            os.posix_spawn(sys.executable, command, dict(self._env), file_actions=null, setsid=True)
+        except NotImplementedError:
+            os.posix_spawn(sys.executable, command, dict(self._env), file_actions=null, setpgroup=0)
+        except OSError:
+            return  # the next command does it
+
+
+def changes_line(paths: list[str], who: list[tuple[str, str, str]]) -> str:
+    """One line about what others changed. `who`: (session, worktree, origin) of each."""
+    if not paths:
+        return ""
+    shown = ", ".join(hooks.plain_text(path, 80) for path in paths[:8])
+    more = f" and {len(paths) - 8} more" if len(paths) > 8 else ""
+    by = "; ".join(_named(*one) for one in who[:3]) + (f"; and {len(who) - 3} others" if len(who) > 3 else "")
+    count = len(paths) - (sessions.INDEX in paths)
+    memories = "1 memory" if count == 1 else f"{count} memories" if count else ""
+    what = " and ".join(filter(None, (memories, "the index" if count < len(paths) else "")))
+    return f"memstore: {what} changed: {shown}{more}, by {by}"
+
+
+def _named(session: str, worktree: str, origin: str) -> str:
+    where = f" in worktree {hooks.plain_text(os.path.basename(worktree), 60)}" if worktree else ""
+    if session:
+        return f"session {hooks.plain_id(session)}{where}"
+    words = {"person": "a person", "file": "an edit of the files", "import": "an import"}
+    return words.get(origin, "another agent") + where
+
+
+def _somebody_waits(directory: str) -> bool:
+    """Whether a worker waits for its turn already."""
+    import fcntl
+
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        handle = os.open(os.path.join(directory, "work-next"), flags, 0o600)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return False

@@ -1,0 +1,322 @@
+"""Sessions of agents, as far as it takes time: what one is told at its start, and the worker that takes in what it did.
+
+A session loads MEMORY.md before its first hook runs (at `startup`), or reads it again after that (`resume`, `clear`,
+`compact`, `fork`). What is kept as its base is what lay there when the hook began: nothing else can be too new.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+
+from memstore.app import Memstore
+from memstore.claude import nearby
+from memstore.claude.hooks import Event, plain_text
+from memstore.claude.root import find_root
+from memstore.core.index_lines import CLIENT, loaded_view, measure
+from memstore.core.model import INDEX_NAME
+from memstore.errors import MemstoreError, Mendable, NotFound, StoreBusy
+from memstore.files.claim import read_claim
+from memstore.files.folder import Folder
+from memstore.files.report import SyncReport
+from memstore.files.sync import Sync
+from memstore.hooking import changes_line
+from memstore.place import Place, find_place
+from memstore.store import quick, sessions, spool
+from memstore.store.inbox import Arrival
+from memstore.store.store import Store
+from memstore.world import World, author
+
+Starter = Callable[[str, str, list[str]], None]
+"""Starts the worker: home, store, folders."""
+
+_WAIT = 60.0
+_SHOWN_LINES = 20
+_SCOPES = {"session": "this session", "worktree": "this worktree", "store": "this repository"}
+
+
+def start(event: Event, env: Mapping[str, str], start_worker: Starter) -> tuple[str, str]:
+    """What a session that starts is told, and a line for the person where something is in the way."""
+    world = World.real(event.cwd)
+    try:
+        place = find_place(world)
+        if place.folder is None:
+            return "", _line(place.refusal)
+        return _Start(event, env, world, place, os.path.realpath(place.folder), start_worker).told()
+    except Mendable as error:
+        return "", _line(f"{error}" + (f" ({error.hint})" if error.hint else ""))
+
+
+class _Start:
+    def __init__(
+        self, event: Event, env: Mapping[str, str], world: World, place: Place, folder: str, start_worker: Starter
+    ) -> None:
+        self._event = event
+        self._env = env
+        self._world = world
+        self._place = place
+        self._folder = folder
+        self._start_worker = start_worker
+        self._loaded = nearby.read_small(os.path.join(folder, INDEX_NAME))
+        self._session = event.session_id or ""
+
+    def told(self) -> tuple[str, str]:
+        """Keeps the base, syncs, and says what the load lacks."""
+        kept, trouble = self._keep_base()
+        busy = trouble == quick.BUSY
+        try:
+            with Memstore.open(world=self._world) as app:
+                return self._in_store(app, kept, busy)
+        except Mendable as error:
+            return "", _line(f"{error}" + (f" ({error.hint})" if error.hint else ""))
+
+    def _keep_base(self) -> tuple[bool, str]:
+        """Before anything else: the row of what is loaded. Where the store cannot be written it is spooled."""
+        store = self._place.store
+        if store is None or self._loaded is None:
+            return False, ""
+        home, now = self._place.home.path, self._world.clock()
+        connection = quick.open_quick(nearby.database(home, store), 500)
+        text, why = self._loaded, connection if isinstance(connection, str) else ""
+        if not isinstance(connection, str):
+            try:
+                text = sessions.surely_loaded(connection, self._folder, self._loaded, now)
+                why = quick.try_write(connection, sessions.STATEMENTS, [self._base(text, now)], durable=True)
+            finally:
+                connection.close()
+        if why:
+            with suppress(OSError):
+                spool.put(home, store, [self._base(text, now)], now)
+        return not why, why
+
+    def _base(self, text: bytes, now: int) -> quick.Record:
+        root = self._place.root
+        values = (
+            f"load {self._event.session} {now}", "load", "done", self._folder, INDEX_NAME, self._event.session,
+            self._event.prompt, root.worktree, root.branch, None, None, sessions.stored(text), now,
+        )  # fmt: skip
+        return "arrival", values
+
+    def _in_store(self, app: Memstore, kept: bool, busy: bool) -> tuple[str, str]:
+        store = app.store
+        if not kept and not busy and self._loaded is not None and store.writable:
+            _, values = self._base(self._loaded, self._world.clock())  # the folder is met for the first time
+            store.receive([_arrival(values)])
+        with store.view() as connection:
+            heard = sessions.heard(connection, self._session)
+            paused = sessions.pauses(connection, self._session, self._place.root.worktree)
+        report = None
+        if not paused and not busy:
+            report = app.files.absorb()
+            if report.waiting and app.place.store is not None:
+                self._start_worker(app.place.home.path, app.place.store, [self._folder])
+        context = [*_pause_lines(paused), *self._index_lines(), *self._news(app, heard)]
+        if not busy and store.writable:
+            self._remember(app)
+        trouble = _trouble(report)
+        if busy:
+            trouble = "another process keeps the store locked; memories are brought up to date later"
+        return "\n".join(context), _line(trouble)
+
+    def _index_lines(self) -> list[str]:
+        """What the session's copy of MEMORY.md lacks: what was cut, and at `startup` what came after the load."""
+        now = nearby.read_small(os.path.join(self._folder, INDEX_NAME)) or b""
+        text = now.decode("utf-8", "replace")
+        view = loaded_view(text)
+        lines, units = measure(text)
+        told = []
+        if lines > CLIENT.lines or units > CLIENT.units:
+            whole = view.count("\n") + 1
+            told.append(f"memstore: {INDEX_NAME} has {lines} lines, {whole} of them are loaded: read it for the rest")
+        if self._event.source == "startup":
+            known = set(loaded_view((self._loaded or b"").decode("utf-8", "replace")).split("\n"))
+            new = [line for line in view.split("\n") if line.strip() and line not in known]
+            if new:
+                told.append(f"memstore: lines of {INDEX_NAME} that came after it was loaded:")
+                told += [plain_text(line) for line in new[:_SHOWN_LINES]]
+                if len(new) > _SHOWN_LINES:
+                    told.append(f"({len(new) - _SHOWN_LINES} more lines: read {INDEX_NAME})")
+        return told
+
+    def _news(self, app: Memstore, heard: int | None) -> list[str]:
+        """What others changed since the session last heard, and what waits for somebody to look at it."""
+        paths, who = list[str](), list[tuple[str, str, str]]()
+        with app.store.view() as connection:
+            if heard is not None:
+                paths, who = sessions.changed_by_others(connection, heard, self._session)
+            conflicts, failed = sessions.open_conflicts(connection), sessions.failed_jobs(connection)
+        told = [changes_line(paths, who)] if paths else []
+        omitted = len(app.files.omissions())
+        if omitted:
+            has = "1 memory has" if omitted == 1 else f"{omitted} memories have"
+            told.append(
+                f"memstore: {has} no line in {INDEX_NAME} for lack of room: `memstore search WORDS` finds them,"
+                " `memstore status` names them"
+            )
+        if conflicts:
+            where = ", ".join(plain_text(path, 80) for path in conflicts[:8])
+            told.append(f"memstore: open conflicts in {where}: `memstore conflicts` shows both sides")
+        if failed:
+            told.append(f"memstore: {failed} failed {'job' if failed == 1 else 'jobs'}: see `memstore status`")
+        return told
+
+    def _remember(self, app: Memstore) -> None:
+        root = self._place.root
+        with suppress(StoreBusy), app.store.change() as connection:
+            last = sessions.last_operation(connection)
+            transcript = self._event.transcript if nearby.is_transcript(self._event.transcript, self._env) else None
+            connection.execute(
+                sessions.STATEMENTS["started"],
+                (self._session, self._event.source[:20], root.worktree, root.branch, transcript, last,
+                 self._world.clock()),
+            )  # fmt: skip
+
+
+# Pausing
+
+
+def pause(app: Memstore, scope: str) -> str:
+    """Lets automatic saving rest. Returns what it rests for."""
+    _set(app, "pause", scope)
+    return _SCOPES[scope]
+
+
+def resume(app: Memstore, scopes: Sequence[str]) -> list[str]:
+    """Ends pauses. Returns those that were on."""
+    return [_SCOPES[scope] for scope in scopes if _set(app, "resume", scope)]
+
+
+def paused(app: Memstore) -> list[str]:
+    """What is paused as it concerns this session and this worktree, in words."""
+    with app.store.view() as connection:
+        found = sessions.pauses(connection, session_of(app.world) or "", app.place.root.worktree)
+    return [_SCOPES[scope] for scope in found]
+
+
+def session_of(world: World) -> str | None:
+    """The session that a process was started in."""
+    return world.environment.get("MEMSTORE_SESSION") or world.environment.get("CLAUDE_CODE_SESSION_ID") or None
+
+
+def _set(app: Memstore, what: str, scope: str) -> bool:
+    key = {"session": session_of(app.world), "worktree": app.place.root.worktree, "store": ""}[scope]
+    if key is None:
+        raise NotFound("this process belongs to no session", hint="give --worktree or --store")
+    values = (scope, key, app.world.clock()) if what == "pause" else (scope, key)
+    with app.store.change() as connection:
+        connection.execute(sessions.STATEMENTS[what], values)
+        return connection.changes() == 1
+
+
+# The worker
+
+
+def work(store: str, folders: Sequence[str], env: Mapping[str, str] | None = None) -> None:
+    """The worker: takes in what hooks left, shows it, and gives the memories of ended turns their index lines.
+
+    One works and one waits, at most: who waits will see all that is there by then.
+    """
+    home = nearby.home_of(os.environ if env is None else env)
+    if home is None:
+        return
+    directory = os.path.join(home, "stores", store)
+    os.chdir("/")  # a process that stays behind holds no directory
+    turn = _turn(directory)
+    if turn is None:
+        return
+    try:
+        world = World.real("/")
+        opened = Store.open(directory, store, world.clock)
+        try:
+            opened.take_spooled(home)
+            for folder in folders or _folders_of(opened):
+                with suppress(MemstoreError):
+                    _work_in(opened, folder, world)
+        finally:
+            opened.close()
+    finally:
+        os.close(turn)
+
+
+def _work_in(store: Store, path: str, world: World) -> None:
+    folder = Folder.open(path)
+    if folder is None:
+        return
+    with folder:
+        claim = read_claim(folder)
+    if claim is None or claim.store != store.id:
+        return
+    root = find_root(claim.root)
+    sync = Sync(store, path, claim.root, world, author=partial(author, world, root))
+    sync.run()
+    with store.change() as connection:
+        due = sessions.make_due(connection, world.clock())
+    if due:
+        sync.run()
+
+
+def _folders_of(store: Store) -> list[str]:
+    with store.view() as connection:
+        return sessions.folders(connection)
+
+
+def _turn(directory: str) -> int | None:
+    """The worker's turn: a lock that goes with the process. None where another worker waits for it already."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    following = os.open(os.path.join(directory, "work-next"), flags, 0o600)
+    try:
+        if not _locked(following, 0.05):  # a hook that only looks holds it for an instant
+            return None
+        working = os.open(os.path.join(directory, "work-now"), flags, 0o600)
+        if _locked(working, _WAIT):
+            return working
+        os.close(working)
+        return None
+    finally:
+        os.close(following)
+
+
+def _locked(handle: int, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                return False
+        time.sleep(0.01)
+
+
+def _arrival(values: tuple[str | bytes | int | None, ...]) -> Arrival:
+    session, at, result = str(values[5]), values[12], values[11]
+    assert isinstance(at, int)
+    content = result.encode() if isinstance(result, str) else result
+    assert content is None or isinstance(content, bytes)
+    worktree, branch = (None if value is None else str(value) for value in values[7:9])
+    return Arrival(
+        str(values[0]), "load", "done", str(values[3]), INDEX_NAME, at, session, None, worktree, branch, result=content
+    )
+
+
+def _pause_lines(scopes: Sequence[str]) -> list[str]:
+    if not scopes:
+        return []
+    where = " and ".join(_SCOPES[scope] for scope in scopes)
+    return [f"memstore: automatic saving is paused for {where}; `memstore resume` ends that"]
+
+
+def _trouble(report: SyncReport | None) -> str:
+    if report is None:
+        return ""
+    if report.folder is None or report.stopped:
+        return report.notices[0] if report.notices else ""
+    return f"{report.pending[0].path} is not shown: {report.pending[0].reason}" if report.pending else ""
+
+
+def _line(text: str) -> str:
+    return f"memstore: {plain_text(text, 500)}" if text else ""
