@@ -43,6 +43,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "import": "transfer",
         "export": "transfer",
     },
+    "Sessions": {"pause": "pausing", "resume": "pausing", "hook": "hook"},
     "Place": {"where": "where", "trust": "consent", "link": "linking", "demo": "demo"},
 }
 """Command to module of `memstore.cli`. The module has it under its own name, or with `_command` behind it
