@@ -1,8 +1,14 @@
-"""`python -m memstore`: the same program as the console script."""
+"""`python -m memstore`, or this very file: the same program as the console script."""
 
 from __future__ import annotations
 
-from memstore.cli.main import main
+import os
+import sys
+
+if not __package__:  # started by its path, as a plugin of a checkout starts it: `python -I` looks in its library only
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from memstore.cli.main import main  # noqa: E402, the path has to be there first
 
 if __name__ == "__main__":
     main()

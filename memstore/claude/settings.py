@@ -133,7 +133,7 @@ def _sources(
     project: str, config: str, explicit: Mapping[str, object] | None, managed: str, warnings: list[str]
 ) -> Iterator[tuple[Scope, str, Mapping[str, object]]]:
     """Scope, name and content of each source that is there, the most binding first."""
-    for path in _managed_files(managed):
+    for path in managed_files(managed):
         yield from _file("managed", path, warnings)
     if explicit is not None:
         yield "explicit", "--settings", explicit
@@ -148,8 +148,8 @@ def _sources(
     yield from _file("user", user, warnings)
 
 
-def _managed_files(directory: str) -> list[str]:
-    """The drop-in files from the last to the first (a later one wins), then the main file."""
+def managed_files(directory: str) -> list[str]:
+    """An organisation's files: the drop-in files from the last to the first (a later one wins), then the main file."""
     drop_ins = os.path.join(directory, "managed-settings.d")
     try:
         names = sorted(os.listdir(drop_ins), reverse=True)

@@ -43,6 +43,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "import": "transfer",
         "export": "transfer",
     },
+    "Agents": {"install": "install", "uninstall": "install", "prompt": "prompt"},
     "Sessions": {"pause": "pausing", "resume": "pausing", "hook": "hook"},
     "Place": {"where": "where", "trust": "consent", "link": "linking", "demo": "demo"},
 }

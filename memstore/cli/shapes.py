@@ -247,6 +247,11 @@ SHAPES: dict[str, Shape] = {
         {"changes": [{"kind": "text", "path": "text", "change": "text"}], "warnings": ["text"], "done": "flag"},
     ),
     "prompt": {"text": "text"},
+    **dict.fromkeys(
+        ("install", "uninstall"),
+        {"changes": [{"kind": "text", "path": "text", "change": "text"}], "warnings": ["text"], "done": "flag"},
+    ),
+    "prompt": {"text": "text"},
 }
 
 NAMED: dict[str, object] = {

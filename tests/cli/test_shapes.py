@@ -88,6 +88,9 @@ def test_every_command_prints_its_shape(
         ("prompt",),
         ("install", "claude", "--yes"),
         ("uninstall", "claude", "--yes"),
+        ("prompt",),
+        ("install", "claude", "--yes"),
+        ("uninstall", "claude", "--yes"),
     ]
     seen = set()
     for call in calls:
