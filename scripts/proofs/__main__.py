@@ -1,7 +1,7 @@
 """Runs the proofs that are named, all of them by default: `scripts/prove NAME... [--floor|--full] [--seed N]`.
 
-Prints for each its size, seed, seconds and counts, then `ok` or what failed. Exit code 1 where a proof failed, or
-tried less than it has to.
+Prints for each its size and seed when it begins, and when it ends its seconds and counts, then `ok` or what failed.
+Exit code 1 where a proof failed, or tried less than it has to.
 """
 
 from __future__ import annotations
@@ -50,11 +50,12 @@ def main(arguments: Sequence[str], known: Mapping[str, Proof]) -> int:
 
 
 def _prove(proof: Proof, size: Size, seed: int) -> bool:
+    print(f"{proof.NAME}: {size}, seed {seed}", flush=True)  # at once: a proof may take minutes
     start = time.monotonic()
     outcome = proof.run(size, seed)
     seconds = time.monotonic() - start
     failures = [*outcome.failures, *_too_few(outcome, proof.FULL if size == "full" else proof.FLOOR)]
-    print(f"{proof.NAME}: {size}, seed {seed}, {seconds:.1f} s")
+    print(f"  {seconds:.1f} s")
     for name, count in outcome.counts.items():
         print(f"  {count:>12,} {name}")
     for note in outcome.notes:

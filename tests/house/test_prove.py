@@ -32,9 +32,20 @@ class Example:
 
 def test_what_is_printed_is_counts_seed_seconds_and_ok(capsys: pytest.CaptureFixture[str]):
     assert main(["example", "--seed", "7"], {"example": Example()}) == 0
-    head, *lines = capsys.readouterr().out.split("\n")
-    assert head.startswith("example: floor, seed 7, ") and head.endswith(" s")
+    head, seconds, *lines = capsys.readouterr().out.split("\n")
+    assert head == "example: floor, seed 7" and seconds.endswith(" s")
     assert [line.strip() for line in lines] == ["3 tries", "7 seed seen", "a note", "ok", ""]
+
+
+def test_a_proof_is_named_when_it_begins(capsys: pytest.CaptureFixture[str]):
+    class Asking(Example):
+        def run(self, size: Size, seed: int) -> Outcome:
+            self.told = capsys.readouterr().out
+            return super().run(size, seed)
+
+    proof = Asking()
+    main(["example"], {"example": proof})
+    assert proof.told == "example: floor, seed 1\n"
 
 
 def test_a_failure_makes_the_exit_code_one_and_is_told(capsys: pytest.CaptureFixture[str]):
