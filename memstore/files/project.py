@@ -125,7 +125,9 @@ def plan_work(
             _plan_memory(connection, folder, head, forced, work)
     planned = {name for name, _ in work.takes}
     for name, content in removals.items():
-        if name not in planned:
+        there = reader.by_path(connection, SHELF, name)
+        lives = there is not None and there.state.live  # it came back meanwhile: then its file is put, or stays
+        if name not in planned and not lives:
             row = shown.shown_row(connection, folder, name)
             work.takes.append((name, row if row is not None else ShownRow(name, None, 0, content)))
     if index or INDEX_NAME in forced or shown.index_moved_since(connection, since):

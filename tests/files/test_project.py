@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from memstore.files import exchange, temporary
 from memstore.files.folder import Folder
 from memstore.files.walk import FileRead
 from tests.files.desk import Desk, Silent, noted, rules, topic
+from tests.files.outages import failing
 
 BODY = "one\ntwo\nthree\nfour\nfive\n"
 
@@ -315,6 +317,21 @@ def test_an_index_that_a_dead_process_left_takes_no_younger_line_out(desk: Desk)
     assert litter(desk) == []
     lines = desk.read("MEMORY.md").split("\n")
     assert set(lines) == {"# Mine", "- [A](a.md) \u2014 hook", "- a note by hand", "- [b](b.md)", "- [c](c.md)", ""}
+    assert desk.sync().quiet
+
+
+def test_a_memory_that_an_edit_of_its_old_file_brings_back_keeps_its_new_file(desk: Desk, silent: Silent):
+    settled(desk)
+    desk.put("MEMORY.md", "- [A](a.md) \u2014 hook\n")
+    desk.sync()
+    with failing(errno.ENOSPC, "MEMORY.md")(desk.folder):  # so that the old file stays: the index still names it
+        desk.memories.rename("a", "b")
+    assert {"a.md", "b.md"} <= desk.files().keys()
+    silent.retire("b")
+    desk.edit("a.md", "two", "two, by hand")
+    desk.sync()
+    assert "two, by hand" in desk.text("b") and desk.read("b.md") == desk.text("b")
+    assert "a.md" not in desk.files()
     assert desk.sync().quiet
 
 
