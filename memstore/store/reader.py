@@ -224,6 +224,12 @@ def operations(
         yield operation_from_row(row), made
 
 
+def changed_after(connection: apsw.Connection, seq: int) -> list[tuple[str, str]]:
+    """(path, change) of each version that was made after operation `seq`, in their order."""
+    rows = connection.execute("SELECT path, change FROM version WHERE operation > ? ORDER BY pk", (seq,))
+    return [(row[0], row[1]) for row in rows]
+
+
 def conflicts(connection: apsw.Connection, *, everything: bool = False) -> list[ConflictRecord]:
     """Open conflicts, oldest first; with `everything` the settled ones too."""
     where = "" if everything else " WHERE c.resolved IS NULL"

@@ -18,14 +18,19 @@ ONLY_IN = {
     "apsw": r"memstore/store/|memstore/core/terms\.py|memstore/hook\.py",
     "click": r"memstore/cli/",
     "anthropic": r"memstore/jobs/llm\.py|memstore/memory_tool\.py",
+    "mcp": r"memstore/mcp/",
+    "mcp_types": r"memstore/mcp/",
     "sqlite3": r"(?!)",
     "sqlite_utils": r"(?!)",
 }
 
-HEAVY = {"anthropic", "filelock", "mcp", "merge3", "platformdirs", "rich", "watchfiles", "yaml"}
+HEAVY = {"anthropic", "filelock", "mcp", "mcp_types", "merge3", "platformdirs", "rich", "watchfiles", "yaml"}
 """Imported inside the function that needs them: a search or a hook does not pay for them."""
 
-DOORS = {("memstore/memory_tool.py", "anthropic")}
+DOORS = {
+    ("memstore/memory_tool.py", "anthropic"),
+    *((f"memstore/mcp/{module}.py", name) for module in ("notices", "server", "shapes") for name in ("mcp", "mcp_types")),
+}
 """Modules that nobody imports but for the library's sake."""
 
 each_module = pytest.mark.parametrize("module", MODULES)
