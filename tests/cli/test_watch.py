@@ -21,6 +21,13 @@ from tests.cli.test_shapes import has_shape
 from tests.files.watching import holds, until
 
 ROOT = Path(__file__).parents[2]
+HEEDING = """
+import os, signal, sys
+for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+    signal.signal(number, signal.SIG_DFL)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+"""Starts a program that ignores no signal, whatever those ignore who run the tests."""
 NO_WATCHES = """
 import os, sys
 with open("/proc/sys/user/max_inotify_watches", "w") as file:
@@ -38,13 +45,16 @@ class Watcher:
         self.out: list[str] = []
         self.err: list[str] = []
         self.process = subprocess.Popen(
-            [*before, sys.executable, *(program or ("-m", "memstore")), "-C", str(repo), *arguments],
+            [
+                sys.executable, "-c", HEEDING,
+                *before, sys.executable, *(program or ("-m", "memstore")), "-C", str(repo), *arguments,
+            ],
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-        )
+        )  # fmt: skip
         self._readers = [
             Thread(target=self._read, args=pair)
             for pair in ((self.process.stdout, self.out), (self.process.stderr, self.err))
@@ -184,6 +194,15 @@ def test_quiet_says_nothing(run: Run, repo: Path, note: Path):
         until(lambda: run("show", "note", "--json").json["version"]["version"] == 2)
         assert watcher.end() == 0
         assert (watcher.out, watcher.err) == ([], [])
+
+
+def test_a_signal_ends_it_where_those_who_run_the_tests_ignore_it(repo: Path, note: Path):
+    earlier = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with watching(repo) as watcher:
+            assert watcher.end(signal.SIGINT) == 0
+    finally:
+        signal.signal(signal.SIGINT, earlier)
 
 
 def test_signals_that_its_starter_ignores_stay_ignored(repo: Path, note: Path):
