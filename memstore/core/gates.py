@@ -7,7 +7,7 @@ folder that was swept away (32), a folder that lost our claim (1), many files go
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -88,36 +88,44 @@ def went_back(file: File, shown: Shown, stored: Stored | None) -> bool:
 def find_renames(absent: Mapping[str, Shown], new: Mapping[str, File]) -> dict[str, str]:
     """Rule 28: old name -> new name. `absent`: names with a B but no file; `new`: files without a B.
 
-    Texts are compared without their `name`: whoever renames a file often changes that along with it.
+    Texts are compared without their `name`: whoever renames a file often changes that along with it. What became
+    known under a name since its B may be what lay there.
     """
-    before = {name: shown.content for name, shown in absent.items()}
+    texts = {name: [shown.content, *shown.since] for name, shown in absent.items()}
     after = {
         name: file.content
         for name, file in new.items()
         if file.content is not None and file.content.strip() and file.trouble is None
     }
-    if not before or not after:
+    if not texts or not after:
         return {}
-    same_text = _pairs(_by(before, calm), _by(after, calm))
-    before = {name: text for name, text in before.items() if name not in same_text}
-    after = {name: text for name, text in after.items() if name not in same_text.values()}
-    same_name = _pairs(_by(before, _field_name), _by(after, _field_name))
-    kept = {old: to for old, to in same_name.items() if _mostly_same_lines(before[old], after[to])}
+    written = {name: [text] for name, text in after.items()}
+    same_text = _pairs(_by(texts, calm), _by(written, calm))
+    texts = {name: each for name, each in texts.items() if name not in same_text}
+    written = {name: each for name, each in written.items() if name not in same_text.values()}
+    same_name = _pairs(_by(texts, _field_name), _by(written, _field_name))
+    kept = {
+        old: to for old, to in same_name.items() if any(_mostly_same_lines(text, after[to]) for text in texts[old])
+    }
     return same_text | kept
 
 
-def _by(texts: Mapping[str, bytes], key: Callable[[bytes], bytes | str]) -> dict[bytes | str, list[str]]:
+def _by(texts: Mapping[str, Sequence[bytes]], key: Callable[[bytes], bytes | str]) -> dict[bytes | str, list[str]]:
     found: dict[bytes | str, list[str]] = {}
-    for name, text in texts.items():
-        value = key(text)
-        if value:
-            found.setdefault(value, []).append(name)
+    for name, each in texts.items():
+        for value in dict.fromkeys(map(key, each)):
+            if value:
+                found.setdefault(value, []).append(name)
     return found
 
 
 def _pairs(old: dict[bytes | str, list[str]], new: dict[bytes | str, list[str]]) -> dict[str, str]:
     """What is the only one of its kind on either side."""
-    return {names[0]: new[key][0] for key, names in old.items() if len(names) == 1 and len(new.get(key, ())) == 1}
+    found: dict[str, set[str]] = {}
+    for key, names in old.items():
+        if len(names) == 1 and len(new.get(key, ())) == 1:
+            found.setdefault(names[0], set()).update(new[key])
+    return {name: min(to) for name, to in found.items() if len(to) == 1}
 
 
 def _field_name(text: bytes) -> str:

@@ -231,17 +231,21 @@ class Absorber:
             self.decide(new, seen)
             self.plan.shown.append(Forget(old))
             return
-        merged = merge_texts(row.content, head.state.content, content)
+        since = self.since(old)
+        base = content if content in since else self.base(old, row.content, content, since)
+        merged = merge_texts(base, head.state.content, content)
         text = None if merged.conflict or alike(merged.content, head.state.content) else merged.content
         if merged.conflict:
-            self._conflict(new, head, content, row.content, "edited and renamed while it changed elsewhere")
+            self._conflict(new, head, content, base, "edited and renamed while it changed elsewhere")
         version = head.version
         if text is not None or head.path != new:
             version += 1
             self.plan.changes.append(Rename(head.id, head.token, new, text))
         self.plan.made[collision_key(new)] = head.id
-        shows = self._shows(new, head, seen, row, version, current=text or head.state.content)
-        self.plan.shown += [Forget(old), shows]
+        current = text or head.state.content
+        self.plan.shown += [Forget(old), self._shows(new, head, seen, row, version, current=current)]
+        if not alike(content, current):
+            self.plan.project[new] = content
         self.plan.noted.append(Noted(new, "renamed", 28, f"was {old}"))
 
     def _carry_out(

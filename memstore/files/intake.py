@@ -150,7 +150,7 @@ def renamed(intake: Intake, absorber: Absorber) -> dict[str, str]:
     for name in intake.absent:
         row, _ = absorber.known(name)
         if name != INDEX_NAME and row is not None:
-            absent[name] = absorber.shown_value(name, row)
+            absent[name] = absorber.shown_value(name, row, absorber.since(name))
     if not absent:
         return {}
     old_names = {collision_key(name): name for name in absent}

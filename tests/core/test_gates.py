@@ -98,6 +98,14 @@ def test_rule_28_h13_the_only_new_file_with_the_same_text_is_a_rename() -> None:
     assert find_renames({"old": shown(text)}, new(moved=stamped)) == {"old": "moved"}
 
 
+def test_rule_28_a_text_known_since_tells_as_well_as_b_does() -> None:
+    text, since = memory("a", *LINES), memory("a", "x", "y", "z")
+    had = {"old": replace(shown(text), since=(since,))}
+    assert find_renames(had, new(moved=since)) == {"old": "moved"}
+    assert find_renames(had, new(moved=memory("a", "x", "y", "more"))) == {"old": "moved"}
+    assert find_renames(had, new(one=text, two=since)) == {}
+
+
 def test_rule_28_a_name_field_that_changed_along_with_the_file_name_is_a_rename() -> None:
     assert find_renames({"old": shown(memory("a", *LINES))}, new(b=memory("b", *LINES))) == {"old": "b"}
 

@@ -159,6 +159,19 @@ def test_a_persons_deletion_of_a_line_of_a_session_counts(desk: Desk):
     assert desk.read("MEMORY.md") == f"{INDEX}- s2\n"
 
 
+def test_a_file_that_a_session_wrote_blindly_and_somebody_renamed_is_the_memorys_all_the_same(desk: Desk):
+    settled(desk)
+    head = desk.head("a")
+    Session(desk, "s").write("a.md", "all that the session knows\n")
+    moved = (desk.folder / "a.md").rename(desk.folder / "b.md")
+    desk.sync()
+    there = desk.head("b")
+    assert head is not None and there is not None and there.id == head.id and desk.head("a") is None
+    assert "three" in desk.text("b") and moved.read_text() == desk.text("b")
+    assert [record.theirs for record in desk.memories.conflicts()] == [b"all that the session knows\n"]
+    assert desk.sync().quiet
+
+
 def test_a_row_with_the_id_of_another_sessions_call_is_not_filed_under_its_name(desk: Desk):
     settled(desk)
     settled(desk, "b")
