@@ -142,8 +142,10 @@ def shared(base: bytes, text: bytes) -> bytes:
 def _is_of(text: bytes, outcome: bytes, shown: bytes, others: Collection[bytes]) -> bool:
     if alike(text, outcome):
         return True
-    likeliest = made_from(text, shown, others)
-    return text not in others and made_from(text, likeliest, {outcome}) == outcome
+    if text in others:
+        return False
+    likeliest = _nearest(text, (shown, *sorted(others)))
+    return _nearest(text, (likeliest, outcome)) == outcome
 
 
 def _merged(base: bytes, head: bytes, result: bytes, *, rule: int) -> Step:
