@@ -22,16 +22,7 @@ from memstore.core.model import INDEX_NAME, Memory, Shelf
 from memstore.core.names import check_path, collision_key
 from memstore.core.plan import encoded
 from memstore.core.tool_text import ROOT, Edited, ToolPath, tool_path
-from memstore.errors import (
-    Conflict,
-    InputRefused,
-    MemstoreError,
-    NameRefused,
-    NameTaken,
-    NotFound,
-    StaleVersion,
-    StoreBusy,
-)
+from memstore.errors import Conflict, InputRefused, MemstoreError, NameRefused, NotFound, StoreBusy
 from memstore.files.absorb import resolver
 from memstore.files.absorb_index import translated
 from memstore.files.freshness import has_news
@@ -201,7 +192,7 @@ class ToolFiles:
                 return step.answer
             try:
                 self._writer.apply(step.changes, kind, lines=step.lines, reason="memory tool")
-            except (StaleVersion, NameTaken):
+            except Conflict:
                 continue  # somebody was faster: plan against what stands there now
             # What is written is kept, also where its file cannot be shown yet: whoever comes next sees to that.
             with suppress(MemstoreError, OSError):
