@@ -252,7 +252,7 @@ class Folder:
         Raises PlaceRefused when it cannot.
         """
         try:
-            made, _ = temporary.write(self._handle, name, content, None)
+            made, _ = temporary.write(self._handle, name, content, None, self._pause)
             try:
                 exchange.publish(self._handle, made, name)
             except FileExistsError:
@@ -288,7 +288,7 @@ class Folder:
     def _take(self, path: str) -> Taken | None:
         try:
             with walk.parent(self._handle, path) as (directory, name):
-                kept = publishing.set_aside(directory, name, path)
+                kept = publishing.set_aside(directory, name, path, self._pause)
                 found = walk.read(directory, kept, self._now(), moved=True)
                 if isinstance(found, Strange):
                     publishing.put_back(directory, kept, name, path)

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from memstore import errors
 from memstore.files import exchange, temporary, walk
 
-_PATIENCE = (0.005, 0.02, 0.08)
-"""Seconds between tries while something, such as a virus scanner, keeps a file from being renamed."""
-
 _LATER = 2_000_000
 """Nanoseconds by which a new file is younger than the one it replaces: the client compares milliseconds."""
 
@@ -58,7 +55,7 @@ def publish_all(
     """Each (path, content, expect); the results in the same order."""
     jobs = [_Job(*file) for file in files]
     try:
-        _prepare_all(root, jobs)
+        _prepare_all(root, jobs, pause)
         for job in jobs:
             if not job.failure:
                 with _told(job), walk.parent(root, job.path) as (directory, name):
@@ -100,13 +97,13 @@ def put_back_over(directory: int, name: str, path: str, ours: bytes, now: int) -
     return False
 
 
-def set_aside(directory: int, name: str, path: str) -> str:
+def set_aside(directory: int, name: str, path: str, pause: Callable[[float], None]) -> str:
     """Renames a regular file to a temporary name, and returns that. Raises OSError, NotProjected."""
     reason = walk.why_strange(os.stat(name, dir_fd=directory, follow_symlinks=False))
     if reason:
         raise errors.NotProjected(path, reason)
     kept = temporary.new_name(name)
-    os.rename(name, kept, src_dir_fd=directory, dst_dir_fd=directory)
+    temporary.patiently(lambda: os.rename(name, kept, src_dir_fd=directory, dst_dir_fd=directory), pause)
     exchange.sync_names(directory)
     return kept
 
@@ -164,13 +161,13 @@ def _clear(root: int, job: _Job) -> None:
             os.unlink(job.temporary, dir_fd=directory)
 
 
-def _prepare_all(root: int, jobs: list[_Job]) -> None:
+def _prepare_all(root: int, jobs: list[_Job], pause: Callable[[float], None]) -> None:
     """Writes them all. Many at once: a file system syncs a thousand files almost as fast as a dozen if it is asked
     for some of them at the same time."""
 
     def prepare(job: _Job) -> None:
         with _told(job), walk.parent(root, job.path, make=True) as (directory, name):
-            _prepare(job, directory, name)
+            _prepare(job, directory, name, pause)
 
     if len(jobs) < _MANY:
         for job in jobs:
@@ -183,10 +180,10 @@ def _prepare_all(root: int, jobs: list[_Job]) -> None:
             pass
 
 
-def _prepare(job: _Job, directory: int, name: str) -> None:
+def _prepare(job: _Job, directory: int, name: str, pause: Callable[[float], None]) -> None:
     present = _present(job, directory, name)
     mode = None if present is None else temporary.permissions(present)
-    job.temporary, job.inode = temporary.write(directory, name, job.content, mode)
+    job.temporary, job.inode = temporary.write(directory, name, job.content, mode, pause)
 
 
 def _present(job: _Job, directory: int, name: str) -> os.stat_result | None:
@@ -205,7 +202,7 @@ def _present(job: _Job, directory: int, name: str) -> os.stat_result | None:
 
 def _place(job: _Job, directory: int, name: str, pause: Callable[[float], None]) -> None:
     """Publishes the temporary file. Whatever came out then lies under `job.came_out`."""
-    waits = iter(_PATIENCE)
+    waits = iter(temporary.PATIENCE)
     for _ in range(_ROUNDS):
         present = _present(job, directory, name)
         if present is None and job.expect is not None:

@@ -13,12 +13,18 @@ import errno
 import os
 import re
 import stat
+from collections.abc import Callable
+from typing import TypeVar
 
 from memstore.files import exchange
+
+T = TypeVar("T")
 
 PREFIX = ".memstore-"
 _OURS = re.compile(r"\.memstore-([1-9][0-9]{0,9})-[0-9a-f]{16}~(.*)", re.DOTALL)
 _ABANDONED = 60_000_000_000
+PATIENCE = (0.005, 0.02, 0.08)
+"""Seconds between tries while something, such as a virus scanner, keeps a file from being renamed."""
 
 
 def is_ours(name: str) -> bool:
@@ -45,7 +51,19 @@ def is_abandoned(name: str, status: os.stat_result, now: int) -> bool:
     return not _runs(int(match[1])) or status.st_ctime_ns < now - _ABANDONED
 
 
-def write(directory: int, target: str, content: bytes, mode: int | None) -> tuple[str, int]:
+def patiently(step: Callable[[], T], pause: Callable[[float], None]) -> T:
+    """The result of a step that renames, tried again a few times where it is refused. Raises what the last try does."""
+    for wait in PATIENCE:
+        try:
+            return step()
+        except PermissionError:
+            pause(wait)
+    return step()
+
+
+def write(
+    directory: int, target: str, content: bytes, mode: int | None, pause: Callable[[float], None]
+) -> tuple[str, int]:
     """Writes a whole file beside `target`, safe from power cuts, and returns its name and inode.
 
     On failure it leaves none.
@@ -70,7 +88,7 @@ def write(directory: int, target: str, content: bytes, mode: int | None) -> tupl
             inode = os.fstat(handle).st_ino
         finally:
             os.close(handle)
-        os.rename(part, name, src_dir_fd=directory, dst_dir_fd=directory)
+        patiently(lambda: os.rename(part, name, src_dir_fd=directory, dst_dir_fd=directory), pause)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part, dir_fd=directory)

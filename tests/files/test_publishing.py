@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,8 +127,8 @@ def test_without_links_and_leases_a_save_in_place_just_before_the_rename_is_kept
         (tmp_path / "a.md").write_bytes(b"a younger text")
         sync(handle)
 
-    def written(directory: int, target: str, content: bytes, mode: int | None) -> tuple[str, int]:
-        made = write(directory, target, content, mode)
+    def written(*given: Any) -> tuple[str, int]:
+        made = write(*given)
         monkeypatch.setattr(exchange, "sync", then_save)  # the next is that of the copy
         return made
 
@@ -176,6 +177,52 @@ def test_h17_a_rename_refused_twice_succeeds_at_the_third_try(tmp_path: Path, mo
     assert os.listdir(tmp_path) == ["a.md"]
 
 
+@pytest.fixture
+def scanned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """As many renames as there are numbers in it are refused."""
+    real, refusals = os.rename, list[int]()
+
+    def refused(*names: str, **directories: int) -> None:
+        if refusals:
+            refusals.pop()
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        real(*names, **directories)
+
+    monkeypatch.setattr("memstore.files.temporary.os.rename", refused)
+    return refusals
+
+
+def test_h17_a_new_text_whose_own_rename_is_refused_twice_is_put_at_the_third_try(tmp_path: Path, scanned: list[int]):
+    (tmp_path / "a.md").write_bytes(b"old")
+    scanned += [1, 2]
+    pauses: list[float] = []
+    with opened(tmp_path, pauses.append) as folder:
+        assert folder.put("a.md", b"new", expect=b"old").kept is None
+    assert scanned == [] and len(pauses) == 2 and sum(pauses) < 0.2
+    assert os.listdir(tmp_path) == ["a.md"] and (tmp_path / "a.md").read_bytes() == b"new"
+
+
+def test_h17_a_new_text_whose_own_rename_is_always_refused_leaves_the_file_and_no_litter(
+    tmp_path: Path, scanned: list[int]
+):
+    (tmp_path / "a.md").write_bytes(b"old")
+    scanned += range(100)
+    pauses: list[float] = []
+    with opened(tmp_path, pauses.append) as folder, pytest.raises(errors.NotProjected, match="Permission denied"):
+        folder.put("a.md", b"new", expect=b"old")
+    assert 0 < sum(pauses) < 0.2
+    assert os.listdir(tmp_path) == ["a.md"] and (tmp_path / "a.md").read_bytes() == b"old"
+
+
+def test_h17_a_file_whose_rename_is_refused_twice_is_taken_at_the_third_try(tmp_path: Path, scanned: list[int]):
+    (tmp_path / "a.md").write_bytes(b"old")
+    scanned += [1, 2]
+    with opened(tmp_path) as folder:
+        taken = folder.take("a.md")
+    assert taken and taken.content == b"old" and scanned == []
+    assert not (tmp_path / "a.md").exists()
+
+
 def test_h17_a_rename_always_refused_leaves_the_file_and_no_litter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def refuse(*_: object) -> str:
         raise PermissionError(errno.EPERM, "locked")
@@ -214,8 +261,8 @@ def test_a_mode_set_after_the_new_text_was_written_is_kept(
 ):
     write = temporary.write
 
-    def late(directory: int, target: str, content: bytes, mode: int | None) -> tuple[str, int]:
-        made = write(directory, target, content, mode)
+    def late(*given: Any) -> tuple[str, int]:
+        made = write(*given)
         (tmp_path / "a.md").write_bytes(b"private")
         (tmp_path / "a.md").chmod(0o600)
         return made

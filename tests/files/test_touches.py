@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -34,10 +35,10 @@ def touched(desk: Desk, act: Callable[[], object]) -> tuple[set[str], int]:
     """The names whose file, time or size is another one, and how many files were written for it."""
     before, written, write = desk.stamps(), 0, temporary.write
 
-    def counted(directory: int, target: str, content: bytes, mode: int | None) -> tuple[str, int]:
+    def counted(*given: Any) -> tuple[str, int]:
         nonlocal written
         written += 1
-        return write(directory, target, content, mode)
+        return write(*given)
 
     with mock.patch.object(temporary, "write", counted):
         act()
