@@ -43,8 +43,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "import": "transfer",
         "export": "transfer",
     },
-    "Agents": {"install": "install", "uninstall": "install", "prompt": "prompt"},
     "Sessions": {"pause": "pausing", "resume": "pausing", "hook": "hook"},
+    "Agents": {"mcp": "mcp", "install": "install", "uninstall": "install", "prompt": "prompt"},
     "Place": {"where": "where", "trust": "consent", "link": "linking", "demo": "demo"},
 }
 """Command to module of `memstore.cli`. The module has it under its own name, or with `_command` behind it

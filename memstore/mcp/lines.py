@@ -1,0 +1,48 @@
+"""The lines that a client sends, in a form that always parses.
+
+A JSON text may name half of a surrogate pair, which no text can hold; the parser would refuse the whole line, and its
+sender would wait for an answer in vain. The half becomes a mark instead, and the tool that meets it says so.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import BinaryIO
+
+from anyio import to_thread
+
+from memstore.mcp.arguments import BROKEN
+
+_MARK = b"\\ufdd0"
+_ESCAPES = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a pair
+    rb"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"  # half of one
+    rb"|\\."
+)
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def mended(line: bytes) -> str:
+    """The line as text, with a mark for each thing that is no character."""
+    if b"\\ud" in line or b"\\uD" in line:
+        line = _ESCAPES.sub(lambda found: _MARK if found[1] else found[0], line)
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        return _HALVES.sub(BROKEN, line.decode("utf-8", "surrogateescape"))
+
+
+class Lines:
+    """The lines of a stream, until it ends. Whoever waits for one can be told to stop waiting."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def __aiter__(self) -> Lines:
+        return self
+
+    async def __anext__(self) -> str:
+        line = await to_thread.run_sync(self._stream.readline, abandon_on_cancel=True)
+        if not line:
+            raise StopAsyncIteration
+        return mended(line)
