@@ -53,10 +53,13 @@ CREATE TABLE known_since (
 ) STRICT, WITHOUT ROWID;
 
 -- Files that came out of a projection and wait to be taken in, by the name they are kept under (see files/temporary.py).
+-- n: the text's place in shown_before, until it is taken in: so long nothing of it is known, although it stands there.
 -- base: what had been shown under the name before; since: a JSON array of the texts that were known since then.
 CREATE TABLE kept (
     folder INTEGER NOT NULL REFERENCES folder (pk),
     path   TEXT NOT NULL,
+    name   TEXT NOT NULL,
+    n      INTEGER,
     memory INTEGER REFERENCES memory (pk),
     base   INTEGER REFERENCES text (id),
     lines  TEXT,

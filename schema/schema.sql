@@ -60,6 +60,8 @@ CREATE TABLE job (
 CREATE TABLE kept (
     folder INTEGER NOT NULL REFERENCES folder (pk),
     path   TEXT NOT NULL,
+    name   TEXT NOT NULL,
+    n      INTEGER,
     memory INTEGER REFERENCES memory (pk),
     base   INTEGER REFERENCES text (id),
     lines  TEXT,

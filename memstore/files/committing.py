@@ -21,7 +21,7 @@ from memstore.files.scan import Scan
 from memstore.files.walk import FileRead
 from memstore.store import inbox, kept, lines, shown
 from memstore.store.connection import Reading
-from memstore.store.kept import LetGo
+from memstore.store.kept import LetGo, TakenIn
 from memstore.store.shown import Aside, FolderRow, ShownRow
 from memstore.store.store import Store
 from memstore.world import World
@@ -169,6 +169,7 @@ class Committer:
             plan.shown = [change for change in plan.shown if isinstance(change, Aside)]
             if not plan.writes and not plan.shown:
                 return ""
+            plan.shown.append(TakenIn(surprise.kept))
             try:
                 seq = self._commit(row, plan, due=False, reason="edited during a projection")
             except (StaleVersion, NameTaken):

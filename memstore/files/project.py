@@ -43,9 +43,11 @@ class Surprise:
     def keep(self) -> Keep:
         """What has to be remembered of it until it is taken in."""
         base = self.base
+        known = None if base is None else base.content
+        news = self.content if self.put is not None and self.content != known else None
         if base is None:
-            return Keep(self.kept, None, since=self.since)
-        return Keep(self.kept, base.content, base.memory, base.lines, self.since)
+            return Keep(self.kept, self.name, None, since=self.since, came_out=news)
+        return Keep(self.kept, self.name, base.content, base.memory, base.lines, self.since, news)
 
 
 @dataclass(slots=True)

@@ -58,9 +58,9 @@ class Projector:
             put = {change.name for change in outcome.shown if isinstance(change, ShownRow)}
             changes: list[ShownChange] = [Forgo(name) for name in begun - put]
             if changes or outcome.shown or (complete and row.shows < upto):
-                changes += [surprise.keep() for surprise in outcome.surprises]
+                changes += [*outcome.shown, *(surprise.keep() for surprise in outcome.surprises)]
                 # Should a power cut undo this, the files still say what the store says, and are accepted.
-                self._store.show(row.pk, [*changes, *outcome.shown], shows=upto if complete else None, durable=False)
+                self._store.show(row.pk, changes, shows=upto if complete else None, durable=False)
             for surprise in outcome.surprises:
                 self._take_in(folder, row, surprise, plan, found)
             found.pending += [Unshown(name, blocked[name]) for name in work.held]

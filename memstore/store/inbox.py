@@ -28,6 +28,7 @@ MEMORY = 3_600_000_000
 """Microseconds for which such a call is known again by what it was about to write."""
 
 _RECENT = 40
+_TAKEN_IN = "NOT EXISTS (SELECT 1 FROM kept k WHERE k.folder = b.folder AND k.name = b.name AND k.n = b.n)"
 _COLUMNS = (
     "SELECT seq, id, kind, state, folder, name, at, session, message, worktree, branch, found, original, result, taken"
     " FROM inbox"
@@ -202,7 +203,10 @@ def seen_by(connection: apsw.Connection, session: str, folder: str, name: str) -
 
 
 class KnownTexts(Collection[bytes]):
-    """The texts that the store knows under a name. It contains all of them; it lists the recent ones, newest first."""
+    """The texts that the store knows under a name. It contains all of them; it lists the recent ones, newest first.
+
+    What came out of a projection and is not taken in yet is not one of them: nothing of it is in any memory.
+    """
 
     def __init__(self, connection: apsw.Connection, name: str, memory: str | None) -> None:
         self._connection = connection
@@ -219,7 +223,7 @@ class KnownTexts(Collection[bytes]):
             "SELECT EXISTS (SELECT 1 FROM text t WHERE (t.digest = ?1 OR t.calm = ?2) AND ("
             " EXISTS (SELECT 1 FROM version v JOIN memory m ON m.pk = v.memory WHERE v.text = t.id AND m.id = ?4)"
             " OR EXISTS (SELECT 1 FROM shown WHERE name = ?3 AND text = t.id)"
-            " OR EXISTS (SELECT 1 FROM shown_before WHERE name = ?3 AND text = t.id)"
+            f" OR EXISTS (SELECT 1 FROM shown_before b WHERE b.name = ?3 AND b.text = t.id AND {_TAKEN_IN})"
             " OR EXISTS (SELECT 1 FROM known_since WHERE name = ?3 AND text = t.id)"
             " OR EXISTS (SELECT 1 FROM conflict WHERE path = ?3 AND kind = 'text' AND theirs = t.id)"
             " OR EXISTS (SELECT 1 FROM set_aside WHERE name = ?3 AND text = t.id)))",
@@ -241,7 +245,7 @@ class KnownTexts(Collection[bytes]):
             "SELECT content FROM (SELECT t.content, 0 AS age, k.at AS n FROM known_since k JOIN text t ON t.id = k.text"
             " WHERE k.name = ?1 UNION ALL SELECT t.content, 1, 0 FROM shown s JOIN text t ON t.id = s.text"
             " WHERE s.name = ?1 UNION ALL SELECT * FROM (SELECT t.content, 2, b.at FROM shown_before b"
-            " JOIN text t ON t.id = b.text WHERE b.name = ?1 ORDER BY b.at DESC, b.n DESC LIMIT ?3)"
+            f" JOIN text t ON t.id = b.text WHERE b.name = ?1 AND {_TAKEN_IN} ORDER BY b.at DESC, b.n DESC LIMIT ?3)"
             " UNION ALL SELECT * FROM (SELECT t.content, 3, v.number FROM version v JOIN memory m ON m.pk = v.memory"
             " JOIN text t ON t.id = v.text WHERE m.id = ?2 ORDER BY v.number DESC LIMIT ?3)) ORDER BY age, n DESC",
             (self._name, self._memory, _RECENT),

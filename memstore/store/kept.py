@@ -19,30 +19,40 @@ from memstore.store.writer import text_row
 @dataclass(frozen=True, slots=True)
 class Keep:
     """A kept file, by its path. `base`: what had been shown under its name before, with `memory` and `lines` as in
-    `shown.ShownRow`; None: nothing. `since`: the texts that had become known after that."""
+    `shown.ShownRow`; None: nothing. `since`: the texts that had become known after that. `came_out`: its text, where
+    that has just joined those that were there before (`shown.Before`)."""
 
     path: str
+    name: str
     base: bytes | None
     memory: str | None = None
     lines: str | None = None
     since: tuple[bytes, ...] = ()
+    came_out: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class LetGo:
-    """A kept file was taken in."""
+class TakenIn:
+    """The text of a kept file is in the store as an edit; the file may still be written."""
 
     path: str
 
 
-KeptChange = Keep | LetGo
+@dataclass(frozen=True, slots=True)
+class LetGo:
+    """A kept file is no more."""
+
+    path: str
+
+
+KeptChange = Keep | TakenIn | LetGo
 
 
 def kept(connection: apsw.Connection, folder: int, path: str) -> Keep | None:
     """What is known of a kept file."""
     row = one(
         connection,
-        "SELECT t.content, (SELECT m.id FROM memory m WHERE m.pk = k.memory), k.lines, k.since FROM kept k"
+        "SELECT t.content, (SELECT m.id FROM memory m WHERE m.pk = k.memory), k.lines, k.since, k.name FROM kept k"
         " LEFT JOIN text t ON t.id = k.base WHERE k.folder = ? AND k.path = ?",
         (folder, path),
     )
@@ -51,12 +61,17 @@ def kept(connection: apsw.Connection, folder: int, path: str) -> Keep | None:
     ids = loads(row[3])
     since = many(connection, f"SELECT content FROM text WHERE id IN ({','.join('?' * len(ids))})", ids)
     base = None if row[0] is None else text_content(row[0])
-    return Keep(path, base, row[1], row[2], tuple(text_content(found[0]) for found in since))
+    return Keep(path, row[4], base, row[1], row[2], tuple(text_content(found[0]) for found in since))
 
 
 def paths(connection: apsw.Connection, folder: int) -> set[str]:
-    """The kept files of a folder that are not taken in yet."""
+    """The kept files of a folder."""
     return {row[0] for row in many(connection, "SELECT path FROM kept WHERE folder = ?", (folder,))}
+
+
+def waiting(connection: apsw.Connection, folder: int) -> set[str]:
+    """Those whose text stands among the texts that were there before, and is not taken in yet."""
+    return {row[0] for row in many(connection, "SELECT path FROM kept WHERE folder = ? AND n IS NOT NULL", (folder,))}
 
 
 def write(connection: apsw.Connection, folder: int, change: KeptChange) -> None:
@@ -64,10 +79,15 @@ def write(connection: apsw.Connection, folder: int, change: KeptChange) -> None:
     if isinstance(change, LetGo):
         connection.execute("DELETE FROM kept WHERE folder = ? AND path = ?", (folder, change.path))
         return
+    if isinstance(change, TakenIn):
+        connection.execute("UPDATE kept SET n = NULL WHERE folder = ? AND path = ?", (folder, change.path))
+        return
     since = dumps([text_row(connection, text) for text in change.since])
     base = None if change.base is None else text_row(connection, change.base)
+    came_out = None if change.came_out is None else text_row(connection, change.came_out)
     connection.execute(
-        "INSERT INTO kept (folder, path, memory, base, lines, since)"
-        " VALUES (?, ?, (SELECT pk FROM memory WHERE id = ?), ?, ?, ?) ON CONFLICT (folder, path) DO NOTHING",
-        (folder, change.path, change.memory, base, change.lines, since),
+        "INSERT INTO kept (folder, path, name, n, memory, base, lines, since) VALUES (?1, ?2, ?3,"
+        " (SELECT max(n) FROM shown_before WHERE folder = ?1 AND name = ?3 AND text = ?4),"
+        " (SELECT pk FROM memory WHERE id = ?5), ?6, ?7, ?8) ON CONFLICT (folder, path) DO NOTHING",
+        (folder, change.path, change.name, came_out, change.memory, base, change.lines, since),
     )

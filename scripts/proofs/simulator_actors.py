@@ -10,6 +10,7 @@ from memstore.core.frontmatter import split
 from memstore.core.model import INDEX_NAME, SHELF
 from memstore.core.plan import Wanted
 from memstore.errors import MemstoreError
+from memstore.store import kept
 from scripts.proofs.simulator_disk import Inode, Opening
 from scripts.proofs.simulator_ledger import marks_in, marks_of, of_topic
 from scripts.proofs.simulator_texts import changed, line, topic
@@ -240,8 +241,10 @@ def sweeper(sim: Simulation, who: str, random: Random) -> Actor:
     folder = sim.folder()
     if folder is None:
         return
+    with sim.tool.store.view() as connection:
+        waiting = kept.waiting(connection, 1)  # these are known, but nobody has taken them in yet
     for name, inode in sim.disk.files(folder):
-        if not sim.tool.store.knows(inode.data):
+        if name in waiting or not sim.tool.store.knows(inode.data):
             sim.ledger.vanished(marks_of(name, inode.data), "swept")
     home = sim.disk.at("/home")
     if random.random() < 0.5 or "away" in home.entries:

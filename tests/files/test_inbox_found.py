@@ -11,6 +11,7 @@ from tests.files.desk import Desk, noted, topic
 from tests.files.outages import failing
 from tests.files.sessions import Session
 from tests.files.test_inbox import BODY, INDEX, Killed, die, settled
+from tests.files.test_project import between
 
 
 def indexed(desk: Desk) -> None:
@@ -170,6 +171,45 @@ def test_a_file_that_a_session_wrote_blindly_and_somebody_renamed_is_the_memorys
     assert "three" in desk.text("b") and moved.read_text() == desk.text("b")
     assert [record.theirs for record in desk.memories.conflicts()] == [b"all that the session knows\n"]
     assert desk.sync().quiet
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_what_a_session_edited_on_top_of_an_edit_that_nobody_knows_is_kept_along_with_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, told: bool
+):
+    settled(desk)
+    session = Session(desk, "s")
+
+    def both() -> None:
+        desk.edit("a.md", "one\n", "one\nby hand\nby hand too\n")
+        call = session.calls_edit("a.md", "four\n", "four\nby the session\n").begin().act()
+        if told:
+            call.tell()
+
+    between(desk, monkeypatch, both)
+    desk.memories.append("a", "by the tool\n")
+    desk.sync(6.0)
+    body = BODY.replace("one\n", "one\nby hand\nby hand too\n").replace("four\n", "four\nby the session\n")
+    assert desk.text("a") == topic("a", body=f"{body}by the tool\n")
+    assert desk.read("a.md") == desk.text("a")
+
+
+def test_what_a_session_wrote_on_top_of_lines_that_nobody_knows_is_in_the_index_along_with_them(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    indexed(desk)
+    session = Session(desk, "s")
+
+    def both() -> None:
+        desk.edit("MEMORY.md", "# Notes\n", "# Notes\n- by hand\n")
+        session.load()
+        session.write("MEMORY.md", f"{desk.read('MEMORY.md')}- by the session\n")
+
+    between(desk, monkeypatch, both)
+    desk.write("b", "words\n")
+    desk.sync()
+    lines = desk.read("MEMORY.md").split("\n")
+    assert {"- by hand", "- by the session"} <= set(lines)
 
 
 def test_a_row_with_the_id_of_another_sessions_call_is_not_filed_under_its_name(desk: Desk):
