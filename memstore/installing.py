@@ -89,7 +89,16 @@ def launch() -> Launch:
     )
     by_name = os.path.dirname(found.stdout) == _PACKAGE
     program = ("-I", "-m", "memstore") if by_name else ("-I", os.path.join(_PACKAGE, "__main__.py"))
-    return Launch(sys.executable, program, os.path.join(_PACKAGE, "hook.py"), memstore.__version__)
+    return Launch(sys.executable, program, os.path.join(_PACKAGE, "hook.py"), _libraries(), memstore.__version__)
+
+
+def _libraries() -> str:
+    from importlib.util import find_spec
+
+    found = find_spec("apsw")
+    if found is None or not found.submodule_search_locations:
+        raise Defect("this installation of memstore is incomplete: apsw is missing", hint="install memstore again")
+    return os.path.dirname(os.path.abspath(next(iter(found.submodule_search_locations))))
 
 
 def rendered(world: World, places: Places) -> dict[str, str]:

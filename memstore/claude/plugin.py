@@ -34,12 +34,15 @@ _SIGN = re.compile(r"[\[\]*?!#()\\\x00-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How the client starts memstore: `program` are the words in front of a command, `hook` is a file."""
+    """How the client starts memstore."""
 
     python: str
     program: tuple[str, ...]
     """Behind the interpreter: `-I -m memstore`, or the package's own file where `-m` would not find it."""
     hook: str
+    """The file that is started for each hook."""
+    site: str
+    """Where the libraries lie, which a hook has to be told: it spares the search for them."""
     version: str
 
 
@@ -104,7 +107,7 @@ def _filled(value: Any, launch: Launch, rules: Sequence[str]) -> Any:
     if isinstance(value, list):
         return list(_items(value, launch, rules))
     if isinstance(value, str):
-        words = {"{python}": launch.python, "{hook}": launch.hook, "{version}": launch.version}
+        words = {"{python}": launch.python, "{hook}": launch.hook, "{site}": launch.site, "{version}": launch.version}
         return words.get(value, value)
     return value
 

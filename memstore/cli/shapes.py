@@ -247,11 +247,6 @@ SHAPES: dict[str, Shape] = {
         {"changes": [{"kind": "text", "path": "text", "change": "text"}], "warnings": ["text"], "done": "flag"},
     ),
     "prompt": {"text": "text"},
-    **dict.fromkeys(
-        ("install", "uninstall"),
-        {"changes": [{"kind": "text", "path": "text", "change": "text"}], "warnings": ["text"], "done": "flag"},
-    ),
-    "prompt": {"text": "text"},
 }
 
 NAMED: dict[str, object] = {
