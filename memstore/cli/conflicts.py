@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _LEAST = 4  # characters of an id that name a conflict
 _SHORTEST = 8  # characters of an id that are shown
+_MANY = 10  # ids that a refusal names
 _MARKS = (b"<<<<<<< current", b"=======", b">>>>>>> other")
 
 
@@ -54,6 +55,8 @@ def conflicts(state: State, reference: str | None, everything: bool) -> None:
 
         labels = (f"{found[0].path} (current)", f"{found[0].path} (other)")
         state.say(terminal.diff_text(unified(current, found[0].theirs, *labels)))
+        if found[0].resolution is None:
+            state.report(_how(found[0], short[found[0].id]))
 
 
 @click.command()
@@ -88,6 +91,15 @@ def resolve(state: State, /, reference: str, tool: str | None, **choices: bool) 
         tell_files(state, saved.files)
 
 
+def _how(record: ConflictRecord, short: str) -> str:
+    """How an open conflict is settled. An index line cannot be both."""
+    ways = {"ours": "keep the current text", "theirs": "take the other"}
+    if record.kind != "line":
+        ways["both"] = "keep both, one below the other"
+    ways["edit"] = "join them in your editor"
+    return "\n".join(["", *(f"memstore resolve {short} --{way:<7} to {what}" for way, what in ways.items())])
+
+
 def _short(ids: Sequence[str]) -> dict[str, str]:
     """For each id the beginning that names it among these, and is not too short to be told from later ones."""
     ordered = sorted(ids)
@@ -116,19 +128,36 @@ def _pick(records: list[ConflictRecord], reference: str) -> ConflictRecord:
         return found[0]
     few = "is too short" if len(reference) < _LEAST else "fits no conflict"
     reason = "fits several conflicts" if len(found) > 1 else few
-    raise NotFound(f"{reference[:80]!r} {reason}", hint="see `memstore conflicts`")
+    short = _short([record.id for record in records])
+    fitting = [f"{short[record.id]} ({record.path})" for record in found[:_MANY]] if reference else []
+    named = f": {', '.join(fitting)}" + (", …" if len(found) > _MANY else "") if fitting else ""
+    raise NotFound(f"{reference[:80]!r} {reason}{named}", hint="see `memstore conflicts`")
 
 
 def _current(memories: Memstore, record: ConflictRecord) -> bytes:
+    if record.kind == "line":
+        return _line(memories, record)
     memory = None if record.memory is None else memories.store.memory(record.memory)
     return b"" if memory is None else memory.state.content
+
+
+def _line(memories: Memstore, record: ConflictRecord) -> bytes:
+    """The index line of a conflict as it stands now; as it stood then where it is gone or nobody's."""
+    then = (record.base or b"").decode("utf-8", "replace")
+    now = [line.text for line in memories.store.index() if line.memory is not None and line.memory == record.memory]
+    return (then if then in now or not now else now[0]).encode("utf-8", "surrogatepass")
+
+
+def _base(record: ConflictRecord) -> bytes:
+    """What both sides were made from. Of a line's conflict it is not known: what is kept is the current line."""
+    return b"" if record.kind == "line" or record.base is None else record.base
 
 
 def _edited(memories: Memstore, record: ConflictRecord) -> str:
     from memstore.cli.editing import edited_text
     from memstore.cli.inputs import decoded
 
-    start = _joined(record.base or b"", _current(memories, record), record.theirs)
+    start = _joined(_base(record), _current(memories, record), record.theirs)
     with edited_text(memories.world, start) as content:
         if any(line in _MARKS for line in content.split(b"\n")):
             raise InputRefused("conflict marks are left in the text; nothing was settled")
@@ -156,7 +185,7 @@ def _merged_by(tool: str, memories: Memstore, record: ConflictRecord) -> str:
     with desk() as place:
         sides = (
             ("ours.md", ours),
-            ("base.md", record.base or b""),
+            ("base.md", _base(record)),
             ("theirs.md", record.theirs),
             ("out.md", ours),
         )

@@ -8,7 +8,7 @@ import click
 
 from memstore.cli import exits
 from memstore.cli.state import State, json_option
-from memstore.cli.telling import tell_troubles
+from memstore.cli.telling import tell_conflicts, tell_troubles
 from memstore.cli.terminal import plural, printable
 
 if TYPE_CHECKING:
@@ -70,3 +70,4 @@ def _tell(state: State, report: SyncReport, dry_run: bool) -> None:
     where = "" if report.folder is None else f" in {report.folder}"
     first = " (met for the first time)" if report.taken_over else ""
     state.report(printable(f"{taken}, {shown}{where}{first}"))
+    tell_conflicts(state, report.absorbed, would=dry_run)

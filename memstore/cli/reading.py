@@ -164,7 +164,7 @@ def _facts(found: Status) -> list[tuple[str, str]]:
         ("root", place.root.path),
         ("folder", files.folder or f"{place.placement.directory} (nothing is projected there)"),
         ("memories", f"{counts['live']} live, {counts['retired']} retired, {kept}"),
-        ("conflicts", plural(counts["conflicts"], "open conflict")),
+        ("conflicts", _conflicts(counts["conflicts"])),
         ("store", f"{place.store_directory} (schema {found.schema}, SQLite {found.engine})"),
         ("watch", _watch(found)),
     ]
@@ -175,6 +175,10 @@ def _facts(found: Status) -> list[tuple[str, str]]:
     facts += [("taken in", f"{noted.path}, {noted.what}") for noted in files.absorbed]
     facts += [("no room", path) for path in files.omitted]
     return facts
+
+
+def _conflicts(number: int) -> str:
+    return plural(number, "open conflict") + (": see `memstore conflicts`" if number else "")
 
 
 def _watcher_shape(watcher: Watcher | None) -> dict[str, object] | None:

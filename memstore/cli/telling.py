@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from memstore.cli.state import State
 from memstore.cli.terminal import plural, printable
 
 if TYPE_CHECKING:
-    from memstore.files.report import SyncReport
+    from memstore.files.report import Noted, SyncReport
     from memstore.outcomes import Saved
 
 _DONE = {
@@ -56,11 +57,19 @@ def tell_files(state: State, files: SyncReport) -> None:
     for noted in files.absorbed:
         detail = f" ({noted.detail})" if noted.detail else ""
         state.report(printable(f"taken in: {noted.path}, {noted.what}{detail}"))
+    tell_conflicts(state, files.absorbed)
     if files.projected:
         state.report(printable("projected: " + ", ".join(files.projected)))
     if files.removed:
         state.report(printable("file removed: " + ", ".join(files.removed)))
     tell_troubles(state, files)
+
+
+def tell_conflicts(state: State, noted: Iterable[Noted], *, would: bool = False) -> None:
+    """Says that there are texts to settle, and where they are seen. `would`: of a dry run."""
+    if conflicts := sum(one.what == "conflict" for one in noted):
+        told = plural(conflicts, "conflict")
+        state.report(f"there would be {told}" if would else f"{told}: see `memstore conflicts`")
 
 
 def tell_troubles(state: State, files: SyncReport) -> None:

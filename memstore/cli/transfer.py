@@ -10,6 +10,7 @@ import click
 
 from memstore.cli import exits, terminal
 from memstore.cli.state import State, json_option
+from memstore.cli.telling import tell_conflicts
 from memstore.cli.terminal import plural, printable
 
 if TYPE_CHECKING:
@@ -50,9 +51,7 @@ def import_command(state: State, directory: str, dry_run: bool) -> None:
     for path, reason in report.skipped:
         state.note(f"left alone: {path}: {reason}")
     state.report(printable(_import_summary(report, dry_run)))
-    if conflicts := _conflicts(report):
-        told = plural(conflicts, "conflict")
-        state.report(f"there would be {told}" if dry_run else f"{told}: see `memstore conflicts`")
+    tell_conflicts(state, report.noted, would=dry_run)
 
 
 def _import_lines(report: ImportReport) -> Iterator[str]:

@@ -13,7 +13,7 @@ import click
 
 from memstore.cli.folder import tell_each
 from memstore.cli.state import State, json_option
-from memstore.cli.telling import tell_troubles
+from memstore.cli.telling import tell_conflicts, tell_troubles
 from memstore.cli.terminal import plural, printable
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def _tell(state: State, report: SyncReport) -> None:
 
         state.emit("watch", {"files": files_shape(report)})
     tell_each(state, report)
+    tell_conflicts(state, report.absorbed)
     tell_troubles(state, report)
 
 

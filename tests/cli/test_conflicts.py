@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from memstore.cli.state import State
+from memstore.cli.telling import tell_files
+from memstore.files.report import Noted, SyncReport
 from tests.cli.conftest import Run
 
 
@@ -31,6 +34,70 @@ def test_one_side_is_taken(run: Run, conflict: str, choice: str, body: str):
     assert run("conflicts", "--json").json["conflicts"] == []
     settled = run("conflicts", "--all", "--json").json["conflicts"]
     assert [one["resolution"] for one in settled] == [choice.removeprefix("--")]
+
+
+@pytest.fixture
+def edited_twice(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The index line of `topic.md` was edited here and, which nobody has taken in yet, in a second folder."""
+    run("write", "topic", "text")
+    first = Path(run("where", "--json").json["folder"]) / "MEMORY.md"
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "second"))
+    assert run("sync").code == 0
+    second = Path(run("where", "--json").json["folder"]) / "MEMORY.md"
+    second.write_text("- [topic](topic.md) — their words\n")
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR")
+    first.write_text("- [topic](topic.md) — our words\n")
+    assert run("sync").code == 0
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "second"))
+
+
+@pytest.mark.usefixtures("edited_twice")
+def test_what_makes_a_conflict_says_where_it_is_seen(run: Run):
+    assert run("sync", "--dry-run").out.endswith("\nthere would be 1 conflict\n")
+    assert run("sync").out.endswith("\n1 conflict: see `memstore conflicts`\n")
+    assert "1 open conflict: see `memstore conflicts`\n" in run("status").out
+    assert "conflict:" not in run("sync").out
+
+
+def test_a_write_whose_file_was_saved_meanwhile_says_where_the_conflict_is_seen(capsys: pytest.CaptureFixture[str]):
+    saved_meanwhile = Noted("topic.md", "conflict", 24, "both sides changed body")
+    tell_files(State(), SyncReport("/folder", absorbed=(saved_meanwhile,), projected=("topic.md",)))
+    assert "\n1 conflict: see `memstore conflicts`\n" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("edited_twice")
+def test_a_conflict_about_an_index_line_shows_both_lines_and_is_settled_in_an_editor(
+    run: Run, editor: Callable[[str], None], folder: Path
+):
+    run("sync")
+    found = run("conflicts", "--json").json["conflicts"][0]["id"]
+    shown = run("conflicts", found).out
+    assert "\n-- [topic](topic.md) — our words\n+- [topic](topic.md) — their words\n" in shown
+    assert "--edit" in shown and "--both" not in shown
+    editor("assert 'our words' in text and 'their words' in text\ntext = '- [topic](topic.md) — words of both'")
+    assert run("resolve", found, "--edit").code == 0
+    assert (folder / "MEMORY.md").read_text() == "- [topic](topic.md) — words of both\n"
+
+
+def test_an_open_conflict_ends_with_the_commands_that_settle_it(run: Run, conflict: str):
+    *_, ours, theirs, both, edit = run("conflicts", conflict).out.rstrip("\n").split("\n")
+    for line, way in ((ours, "--ours"), (theirs, "--theirs"), (both, "--both"), (edit, "--edit")):
+        assert line.startswith(f"memstore resolve {conflict[:8]} {way} ")
+    assert run(*theirs.split()[1:4]).code == 0
+    assert "memstore resolve" not in run("conflicts", conflict, "--all").out
+
+
+def test_an_id_that_fits_several_conflicts_is_refused_with_those(run: Run, tmp_path: Path):
+    for place in ("first", "second"):
+        (tmp_path / place).mkdir()
+        for name in ("a.md", "b.md"):
+            (tmp_path / place / name).write_text(f"{place} in {name}\n")
+        run("import", str(tmp_path / place))
+    one, other = (line.split("\t")[0] for line in run("conflicts").out.splitlines())
+    refused = run("resolve", one[:4], "--ours")
+    assert refused.code == 3
+    assert f"{one[:4]!r} fits several conflicts: {one} (a.md), {other} (b.md)\n" in refused.err
+    assert len(run("conflicts", "--json").json["conflicts"]) == 2
 
 
 def test_both_sides_are_kept(run: Run, conflict: str):
