@@ -18,6 +18,7 @@ from scripts.benchmarks.folders import folders
 from scripts.benchmarks.measure import Limit, Row
 from scripts.benchmarks.searching import searches
 from scripts.benchmarks.starting import import_times, starts
+from scripts.benchmarks.tool import tools
 from scripts.benchmarks.watching import watches
 from scripts.benchmarks.writes import one_write
 
@@ -29,6 +30,7 @@ BENCHES: dict[str, Callable[[bool], list[Row]]] = {
     "start": starts,
     "append": appenders,
     "watch": watches,
+    "tool": tools,
 }
 
 
