@@ -41,11 +41,13 @@ class Difference:
 def log(state: State, name: str | None, limit: int, since: int | None, patch: bool) -> None:
     """List operations, newest first: those on one memory, or all.
 
-    With --json, --patch adds nothing: use `memstore diff --operation OP --json`.
+    Of an operation on many memories, `memstore log NAME` shows what it did to this one, and how many others
+    there were. With --json, --patch adds nothing: use `memstore diff --operation OP --json`.
     """
     with state.open() as memories:
         found = memories.log(name, since=since or 0, limit=limit)
         index = changed_lines(memories.store, [one.seq for one, _ in found])
+        own = None if name is None else {version.token for version in memories.versions(name)}
         patches = {seq: _differences(memories, seq, index[seq]) for seq in index} if patch and not state.json else {}
     if state.json:
         from memstore.cli.shapes import operation_shape
@@ -63,11 +65,16 @@ def log(state: State, name: str | None, limit: int, since: int | None, patch: bo
         return
     for one, made in found:
         state.say(_headline(one))
-        for path, change, number, token in made:
+        shown = [row for row in made if own is None or row[3] in own]
+        for path, change, number, token in shown:
             state.say(printable(f"    {change} {path}, version {number}, token {token}"))
+        if others := len(made) - len(shown):
+            state.say(f"    and {plural(others, 'other')}")
         if index[one.seq]:
             state.say(f"    index: {plural(len(index[one.seq]), 'line')}")
         for difference in patches.get(one.seq, []):
+            if own is not None and (difference.after is None or difference.after.token not in own):
+                continue
             state.say(terminal.diff_text(difference.lines))
     if not found:
         state.note("there is no operation that fits")

@@ -40,6 +40,27 @@ def test_log_of_one_memory_with_limit_since_and_patch(run: Run):
     assert run("log", "absent").code == 3
 
 
+def test_log_of_a_memory_names_it_and_counts_the_others_of_an_operation(run: Run, tmp_path: Path):
+    (tmp_path / "many").mkdir()
+    for number in range(30):
+        (tmp_path / "many" / f"n{number:02}.md").write_text(f"text {number}\n")
+    (tmp_path / "two").mkdir()
+    for number in (7, 8):
+        (tmp_path / "two" / f"m{number}.md").write_text(f"more {number}\n")
+    run("import", str(tmp_path / "many"))
+    run("import", str(tmp_path / "two"))
+    run("rename", "n07", "seven")
+    told = [line for line in run("log", "seven").out.splitlines() if line.startswith("    ")]
+    assert [line.split(",")[0] for line in told] == [
+        "    rename seven.md", "    index: 1 line", "    create n07.md", "    and 29 others",
+    ]  # fmt: skip
+    assert "    and 1 other\n" in run("log", "m7").out
+    assert run("log").out.count("create ") == 32 and "other" not in run("log").out
+    patch = run("log", "seven", "--patch").out
+    assert "+text 7" in patch and "+text 8" not in patch and "MEMORY.md" not in patch
+    assert len(run("log", "seven", "--json").json["operations"][-1]["made"]) == 30
+
+
 def test_diff_of_versions_by_number_and_token(run: Run, history: list[str]):
     assert "+three" in run("diff", "note", "1", "2").out
     assert "+three" in run("diff", "note", history[0], history[1]).out
