@@ -11,7 +11,7 @@ from memstore.core.frontmatter import read
 from memstore.core.taxonomy import TYPES
 from memstore.prompting import LOG_PATTERN, section
 
-FOLDER = "/home/me/.claude/projects/-srv-shop/memory"
+FOLDER = "/h/me/.claude/projects/-srv-shop/memory"
 ALL = [section(folder, log=log) for folder in (FOLDER, None) for log in (False, True)]
 
 

@@ -22,7 +22,7 @@ from memstore.prompting import section
 ROOT = Path(memstore.__file__).parent / "plugin"
 TEMPLATES = {str(path.relative_to(ROOT)): path.read_text() for path in ROOT.rglob("*") if path.is_file()}
 LAUNCH = Launch("/my py/bin/python", ("-I", "-m", "memstore"), "/lib/memstore/hook.py", "/lib", "1.2.3")
-RULES = ("//home/me/.claude/projects/*/memory/**", "//srv/notes/**")
+RULES = ("//h/me/.claude/projects/*/memory/**", "//srv/notes/**")
 SKILLS = [path for path in TEMPLATES if path.endswith("SKILL.md")]
 
 
@@ -128,20 +128,18 @@ def test_commands_and_tools_that_agents_are_told_of_exist(text: str):
 
 
 def test_a_rule_is_absolute_and_covers_all_projects_of_the_client():
-    assert folder_rules(["/home/me/.claude"], []) == ("//home/me/.claude/projects/*/memory/**",)
+    assert folder_rules(["/h/me/.claude"], []) == ("//h/me/.claude/projects/*/memory/**",)
 
 
 def test_a_folder_that_is_covered_already_gets_no_second_rule():
-    usual = "/home/me/.claude/projects/-srv-shop/memory"
-    rules = folder_rules(
-        ["/home/me/.claude", "/home/me/.claude/"], [usual, "/srv/notes", "/srv/notes/team", "/srv/notes"]
-    )
-    assert rules == ("//home/me/.claude/projects/*/memory/**", "//srv/notes/**")
+    usual = "/h/me/.claude/projects/-srv-shop/memory"
+    rules = folder_rules(["/h/me/.claude", "/h/me/.claude/"], [usual, "/srv/notes", "/srv/notes/team", "/srv/notes"])
+    assert rules == ("//h/me/.claude/projects/*/memory/**", "//srv/notes/**")
 
 
 def test_a_folder_beside_another_of_a_longer_name_has_its_own_rule():
-    rules = folder_rules([], ["/srv/notes", "/srv/notes2", "/home/me/.claude/projects/x/memoryx"])
-    assert rules == ("//home/me/.claude/projects/x/memoryx/**", "//srv/notes/**", "//srv/notes2/**")
+    rules = folder_rules([], ["/srv/notes", "/srv/notes2", "/h/me/.claude/projects/x/memoryx"])
+    assert rules == ("//h/me/.claude/projects/x/memoryx/**", "//srv/notes/**", "//srv/notes2/**")
 
 
 @pytest.mark.parametrize(
