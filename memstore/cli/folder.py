@@ -65,9 +65,10 @@ def tell_each(state: State, report: SyncReport) -> None:
 def _tell(state: State, report: SyncReport, dry_run: bool) -> None:
     tell_each(state, report)
     would = "would be " if dry_run else ""
-    taken = f"{plural(len(report.absorbed), 'file')} {would}taken in"
-    shown = f"{len(report.projected) + len(report.removed)} {would}brought up to date"
+    taken = f"{plural(report.taken_in, 'file')} {would}taken in"
+    back = f", {report.put_back} {would}put back" if report.put_back else ""
+    shown = f"{len(report.projected) + len(report.removed) - report.put_back} {would}brought up to date"
     where = "" if report.folder is None else f" in {report.folder}"
     first = " (met for the first time)" if report.taken_over else ""
-    state.report(printable(f"{taken}, {shown}{where}{first}"))
+    state.report(printable(f"{taken}{back}, {shown}{where}{first}"))
     tell_conflicts(state, report.absorbed, would=dry_run)

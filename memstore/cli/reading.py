@@ -9,7 +9,7 @@ import click
 
 from memstore.cli import inputs, terminal
 from memstore.cli.state import State, json_option
-from memstore.cli.telling import tell_troubles
+from memstore.cli.telling import absorbed, tell_troubles
 from memstore.cli.terminal import plural, printable, printable_text, when
 from memstore.core.model import INDEX_NAME
 from memstore.errors import NotFound
@@ -172,7 +172,7 @@ def _facts(found: Status) -> list[tuple[str, str]]:
         facts.append(("note", f"the client's memory is switched off: {place.placement.why}"))
     if found.paused:
         facts.append(("paused", f"{', '.join(found.paused)}: automatic saving rests until `memstore resume`"))
-    facts += [("taken in", f"{noted.path}, {noted.what}") for noted in files.absorbed]
+    facts += map(absorbed, files.absorbed)
     facts += [("no room", path) for path in files.omitted]
     return facts
 

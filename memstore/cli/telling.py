@@ -56,13 +56,18 @@ def tell_files(state: State, files: SyncReport) -> None:
     """Says what was shown, and on standard error what was not, and why."""
     for noted in files.absorbed:
         detail = f" ({noted.detail})" if noted.detail else ""
-        state.report(printable(f"taken in: {noted.path}, {noted.what}{detail}"))
+        state.report(printable(f"{': '.join(absorbed(noted))}{detail}"))
     tell_conflicts(state, files.absorbed)
     if files.projected:
         state.report(printable("projected: " + ", ".join(files.projected)))
     if files.removed:
         state.report(printable("file removed: " + ", ".join(files.removed)))
     tell_troubles(state, files)
+
+
+def absorbed(noted: Noted) -> tuple[str, str]:
+    """A word for what became of a file, and its name with the rest."""
+    return ("put back", noted.path) if noted.what == "put back" else ("taken in", f"{noted.path}, {noted.what}")
 
 
 def tell_conflicts(state: State, noted: Iterable[Noted], *, would: bool = False) -> None:

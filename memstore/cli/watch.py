@@ -69,7 +69,7 @@ def watch(state: State, interval: float) -> None:
 def _watch(state: State, memories: Memstore, interval: float, stopped: Callable[[], bool], sums: _Sums) -> None:
     with closing(memories.watch(stopped, interval=interval)) as reports:
         for number, report in enumerate(reports):
-            sums.taken += len(report.absorbed)
+            sums.taken += report.taken_in
             sums.shown += len(report.projected) + len(report.removed)
             _tell(state, report)
             if number == 0:

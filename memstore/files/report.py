@@ -58,6 +58,19 @@ class SyncReport:
     stopped: bool = False
 
     @property
+    def taken_in(self) -> int:
+        """How many files were taken in. What was put back was not: the store has had it all along."""
+        return sum(noted.what != "put back" for noted in self.absorbed)
+
+    @property
+    def put_back(self) -> int:
+        """How many of the projected files were put back because they were gone, or no edit."""
+        back = [noted for noted in self.absorbed if noted.what == "put back"]
+        if any(noted.rule == 32 for noted in back):  # the whole folder
+            return len(self.projected)
+        return len({noted.path for noted in back}.intersection(self.projected))
+
+    @property
     def quiet(self) -> bool:
         """Whether nothing happened that a person needs to hear of."""
         return not (self.absorbed or self.projected or self.removed or self.pending or self.waiting or self.notices)

@@ -70,6 +70,23 @@ def test_many_files_gone_stop_it_until_a_person_decides(run: Run, folder: Path):
     assert len(list(folder.glob("note-*.md"))) == 12
 
 
+def test_what_is_put_back_is_not_counted_as_taken_in(run: Run, folder: Path):
+    for number in range(12):
+        run("write", f"note-{number}", "text")
+    (folder / "MEMORY.md").unlink()
+    assert "0 files would be taken in, 1 would be put back, 0 would be brought up" in run("sync", "--dry-run").out
+    assert "\n0 files taken in, 1 put back, 0 brought up to date in " in run("sync").out
+    for path in folder.glob("note-*.md"):
+        path.unlink()
+    restored = run("sync", "--restore").out
+    assert "put back  " in restored and "\n0 files taken in, 12 put back, 0 brought up to date in " in restored
+    (folder / "MEMORY.md").unlink()
+    (folder / "note-1.md").write_text("other words\n")
+    assert "\n1 file taken in, 1 put back, 0 brought up to date in " in run("sync").out
+    (folder / "MEMORY.md").unlink()
+    assert "put back:   MEMORY.md\n" in run("status").out
+
+
 def test_a_dry_run_takes_no_verdict(run: Run):
     assert run("sync", "--dry-run", "--accept").code == 2
 

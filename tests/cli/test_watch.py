@@ -109,6 +109,14 @@ def test_an_edit_is_taken_in_and_told(run: Run, repo: Path, note: Path):
         assert watcher.err == []
 
 
+def test_what_it_puts_back_is_no_change_that_it_took_in(repo: Path, note: Path):
+    with watching(repo) as watcher:
+        (note.parent / "MEMORY.md").unlink()
+        watcher.says("projected  MEMORY.md")
+        assert watcher.end() == 0
+        assert watcher.out[-1] == "ended: took in 0 changes, brought 1 file up to date\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_cleanly_and_lets_another_start(run: Run, repo: Path, note: Path, number: signal.Signals):
     with watching(repo) as watcher:
