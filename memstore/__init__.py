@@ -9,9 +9,10 @@ with Memstore.open("path/to/repository") as memories:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # for type checkers it is true; importing `typing` takes longer than all of a hook
 if TYPE_CHECKING:
+    from typing import Any
+
     from memstore.app import Memstore
     from memstore.core.plan import Wanted
     from memstore.errors import Conflict, MemstoreError, Mendable

@@ -55,9 +55,7 @@ class Memstore:
         world = world or World.real(cwd)
         place = registered(find_place(world), world, make=make)
         assert place.store is not None and place.store_directory is not None
-        store = Store.open(place.store_directory, place.store, world.clock)
-        store.take_spooled(place.home.path)
-        return cls(world, place, store, origin=origin)
+        return cls(world, place, Store.open(place.store_directory, place.store, world.clock), origin=origin)
 
     @cached_property
     def files(self) -> Sync:

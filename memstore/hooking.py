@@ -191,25 +191,40 @@ class Hook:
         quiet: bool = False,
     ) -> str:
         """Writes records, or spools them, and starts the worker. The answer says what could not be kept at all."""
-        connection = self._open(home, store)
-        if not isinstance(connection, str):
-            paused = self._is_paused(connection, event, here)
-            if paused and quiet:
-                return ""
-            why = quick.try_write(connection, sessions.STATEMENTS, records, durable=True)
-            connection.close()
-            if not why:
-                if not paused and (folders or self._name == "Stop"):
-                    self.start_worker(home, store, folders)
-                return ""
-        else:
-            why = connection
+        why, paused = self._stored(home, store, records, event, here, quiet)
+        if not why:
+            if not paused and (folders or self._name == "Stop"):
+                self.start_worker(home, store, folders)
+            return ""
         try:
             spool.put(home, store, records, self._now)
         except OSError as error:
             spooled = error.strerror or "it cannot be written"
             return f"memstore: what this session just did is not recorded: the store: {why}; the spool: {spooled}"
         return ""
+
+    def _stored(
+        self,
+        home: str,
+        store: str,
+        records: list[Record],
+        event: hooks.Event,
+        here: tuple[str, str, str | None],
+        quiet: bool,
+    ) -> tuple[str, bool]:
+        """Why the records cannot be written, or nothing; and whether saving is paused. `quiet`: then they are not."""
+        connection = self._open(home, store)
+        if isinstance(connection, str):
+            return connection, False
+        try:
+            paused = self._is_paused(connection, event, here)
+            if not (paused and quiet):
+                quick.write(connection, sessions.STATEMENTS, records, durable=True)
+        except quick.Error as error:
+            return quick.reason(error), False
+        finally:
+            connection.close()
+        return "", paused
 
     def _write(self, home: str, store: str, records: list[Record], *, durable: bool) -> None:
         connection = self._open(home, store)

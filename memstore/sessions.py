@@ -85,7 +85,9 @@ class _Start:
         if not isinstance(connection, str):
             try:
                 text = sessions.surely_loaded(connection, self._folder, self._loaded, now)
-                why = quick.try_write(connection, sessions.STATEMENTS, [self._base(text, now)], durable=True)
+                quick.write(connection, sessions.STATEMENTS, [self._base(text, now)], durable=True)
+            except quick.Error as error:
+                why = quick.reason(error)
             finally:
                 connection.close()
         if why:
@@ -232,7 +234,7 @@ def work(store: str, folders: Sequence[str], env: Mapping[str, str] | None = Non
         world = World.real("/")
         opened = Store.open(directory, store, world.clock)
         try:
-            opened.take_spooled(home)
+            opened.take_spooled()
             for folder in folders or _folders_of(opened):
                 with suppress(MemstoreError):
                     _work_in(opened, folder, world)

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from memstore.hook import SECONDS, libraries, read_input
+from memstore.hook import LARGEST, SECONDS, libraries
 
 
 @click.command(name="hook")
@@ -21,7 +21,7 @@ def hook_command(event: str) -> None:
     from memstore.hooking import Hook
 
     off = switched_off(os.environ)
-    data = read_input(sys.stdin.fileno()) if sys.stdin is not None else b""
+    data = sys.stdin.buffer.read(LARGEST + 1) if sys.stdin is not None else b""
     if off is not True:
-        answer = Hook(event, os.environ, libraries(), off).answer(data)
+        answer = Hook(event, os.environ, libraries(), off).answer(data if len(data) <= LARGEST else None)
         click.echo(answer, nl=False)

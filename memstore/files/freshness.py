@@ -21,6 +21,8 @@ def has_news(store: Store, folder: str | None, names: Sequence[str] = ()) -> boo
     """
     if folder is None or not store.writable:
         return False
+    if store.has_spooled():
+        return True
     with store.view() as connection:
         path = os.path.realpath(folder)
         if is_waiting(connection, path):

@@ -129,6 +129,7 @@ class Sync:
             found.refuse("the store is read-only: nothing is taken in or projected")
             return
         try:
+            self._store.take_spooled()
             folder = self._open_folder(self._path, now=self._nanoseconds, pause=self._world.pause)
             if folder is None:
                 work(None, found)

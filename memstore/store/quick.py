@@ -18,6 +18,7 @@ _ENGINE = (3, 51, 3)
 
 BUSY = "another process keeps it locked"
 Connection = apsw.Connection
+Error = apsw.Error
 Record = tuple[str, tuple[str | bytes | int | None, ...]]
 """The name of a statement in `sessions.STATEMENTS`, and its values: what can be written now or spooled for later."""
 
@@ -50,9 +51,12 @@ class Json:
     def edits(self, text: bytes) -> list[tuple[bytes, bytes, bool]]:
         """The replacements of a call that makes several."""
         rows = self._memory.execute(
-            "SELECT CAST(value ->> 'old_string' AS BLOB), CAST(value ->> 'new_string' AS BLOB),"
-            " json_type(value, '$.replace_all') IS 'true' FROM json_each(CAST(? AS TEXT), '$.tool_input.edits')"
-            " WHERE json_type(value, '$.old_string') = 'text' AND json_type(value, '$.new_string') = 'text' LIMIT 1000",
+            "SELECT CAST(old AS BLOB), CAST(new AS BLOB), every IS 'true' FROM (SELECT"
+            " CASE WHEN json_type(item, '$.old_string') = 'text' THEN item ->> '$.old_string' END AS old,"
+            " CASE WHEN json_type(item, '$.new_string') = 'text' THEN item ->> '$.new_string' END AS new,"
+            " json_type(item, '$.replace_all') AS every FROM (SELECT iif(type = 'object', value, '{}') AS item"
+            " FROM json_each(CAST(? AS TEXT), '$.tool_input.edits') LIMIT 1000))"
+            " WHERE old IS NOT NULL AND new IS NOT NULL",
             (text,),
         )
         return [(row[0], row[1], bool(row[2])) for row in rows]
@@ -89,6 +93,8 @@ def open_quick(path: str, patience: int) -> apsw.Connection | str:
             connection.execute("PRAGMA fullfsync = ON")
         version = connection.execute("PRAGMA user_version").get
         if version == SCHEMA:
+            # Whoever opens the store next moves the log into it: that takes as long as the rest of a hook.
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             return connection
         known = "a newer memstore has changed it" if version > SCHEMA else "it awaits this memstore's schema"
     except apsw.Error as error:

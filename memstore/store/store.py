@@ -60,6 +60,10 @@ class Store:
         return os.path.basename(self.directory)
 
     @property
+    def _home(self) -> str:
+        return os.path.dirname(os.path.dirname(self.directory))
+
+    @property
     def writable(self) -> bool:
         """Whether this process may write the store."""
         return self._link.writable
@@ -161,13 +165,21 @@ class Store:
         with self._link.writing() as connection:
             yield connection
 
-    def take_spooled(self, home: str) -> None:
+    def has_spooled(self) -> bool:
+        """Whether records of hooks wait that could not be written when they ran."""
+        if not os.path.isdir(os.path.join(self._home, "spool")):
+            return False
+        from memstore.store import spool
+
+        return bool(spool.waiting(self._home, self.id))
+
+    def take_spooled(self) -> None:
         """Writes what hooks could not write when they ran. What cannot be written now either waits on."""
-        if not self.writable or not os.path.isdir(os.path.join(home, "spool")):
+        if not self.writable or not self.has_spooled():
             return
         from memstore.store import sessions, spool
 
-        for path in spool.waiting(home, self.id):
+        for path in spool.waiting(self._home, self.id):
             records = spool.read(path)
             if records is None:
                 continue
