@@ -124,7 +124,8 @@ class Committer:
         Whoever may have written it is heard first (rule 5). The answer says why it cannot be taken in, or nothing.
         """
         self._sessions.wait_for(row.path, surprise.name)
-        self._sessions.work_in(row, found, partial(texts_at, folder, also=surprise))
+        late = self._sessions.given_up(row.path) & {surprise.name}
+        self._sessions.work_in(row, found, partial(texts_at, folder, also=surprise), late)
         for wait in _SETTLING:
             if surprise.settled:
                 refusal = self.take_in(row, surprise, found)

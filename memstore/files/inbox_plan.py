@@ -145,11 +145,15 @@ class NameInbox:
         ]
 
     def _made_late(self) -> list[Waiting]:
-        """The calls that were given up, and whose very outcome lies there now."""
-        file = self._texts[0] if self._texts else None
-        if file is None or file in self._known:
+        """The calls that were given up, and whose very outcome lies there now, or came out of a projection."""
+        if not self._given_up:
             return []
-        return [each for each in self._given_up if each.call.result is not None and alike(each.call.result, file)]
+        news = [text for text in self._texts or () if text not in self._known]
+        return [
+            each
+            for each in self._given_up
+            if each.call.result is not None and any(alike(each.call.result, text) for text in news)
+        ]
 
     def _bury(self) -> Act:
         """Nothing more will be heard of it; what it found may have been overwritten."""

@@ -212,6 +212,24 @@ def test_what_a_session_wrote_on_top_of_lines_that_nobody_knows_is_in_the_index_
     assert {"- by hand", "- by the session"} <= set(lines)
 
 
+def test_a_call_that_was_given_up_and_comes_out_of_a_projection_takes_out_only_what_its_session_had_seen(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    indexed(desk)
+    session = Session(desk, "s")
+    session.load()
+    call = session.calls_write("MEMORY.md", f"{INDEX}- by the session\n").begin()
+    desk.edit("MEMORY.md", "# Notes\n", "# Notes\n- by hand\n")
+    desk.sync(20.0)
+    between(desk, monkeypatch, call.act)
+    desk.write("b", "words\n")
+    call.tell()
+    desk.sync()
+    lines = desk.read("MEMORY.md").split("\n")
+    assert {"- by hand", "- by the session", "- [b](b.md)"} <= set(lines)
+    assert desk.sync().quiet
+
+
 def test_a_row_with_the_id_of_another_sessions_call_is_not_filed_under_its_name(desk: Desk):
     settled(desk)
     settled(desk, "b")
