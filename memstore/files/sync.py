@@ -46,6 +46,9 @@ class OpenFolder(Protocol):
 _SECOND_LOOK = 1.05
 """Seconds after which a second scan may agree with the first."""
 
+_TRIES = 8
+"""Scans in a row that sessions may spoil by what they tell meanwhile."""
+
 
 class Sync:
     """One store and the one folder it is shown in here. `path` None: nowhere, and `refusal` says why.
@@ -147,7 +150,7 @@ class Sync:
 
     # One round
 
-    def _round(self, folder: Folder | None, found: Findings) -> None:
+    def _round(self, folder: Folder | None, found: Findings, tries: int = _TRIES) -> None:
         if folder is None:
             self._missing_folder(found)
             return
@@ -159,6 +162,9 @@ class Sync:
             known = self._known(folder.path)
         scan = folder.clear_links(folder.scan())
         intake = take_stock(folder, scan, known.stamps, self._world.clock, known.busy)
+        if known.row is not None and claim == "own" and tries and self._told_meanwhile(folder.path, intake):
+            self._round(folder, found, tries - 1)
+            return
         late = self._sessions.given_up(folder.path) & set(intake.seen) if known.row is not None and intake.seen else ()
         if known.row is not None and late:
             self._sessions.work_in(known.row, found, partial(texts_at, folder), late)
@@ -184,6 +190,14 @@ class Sync:
         self._committer.leftovers(folder, row, scan, found)
         plan = self._committer.absorb(row, intake, found, first=found.taken_over)
         self._project(folder, row, plan, found)
+
+    def _told_meanwhile(self, path: str, intake: Intake) -> bool:
+        """Whether a session told of a file while it was read: what was read there may be that session's (rule 5)."""
+        if not intake.seen and not intake.absent:
+            return False
+        with self._store.view() as connection:
+            names = inbox.names_waiting(connection, path)
+        return any(name in intake.seen or name in intake.absent for name in names)
 
     def _known(self, path: str) -> _Known:
         with self._store.view() as connection:

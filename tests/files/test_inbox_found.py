@@ -230,6 +230,29 @@ def test_a_call_that_was_given_up_and_comes_out_of_a_projection_takes_out_only_w
     assert desk.sync().quiet
 
 
+@pytest.mark.parametrize("told", [True, False])
+def test_what_a_session_writes_while_the_folder_is_scanned_takes_out_only_what_it_had_seen(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, told: bool
+):
+    settled(desk)
+    call = Session(desk, "s").calls_write("a.md", topic("a", body="all that the session knows\n"))
+    scan = Folder.scan
+
+    def write_first(self: Folder):
+        monkeypatch.setattr(Folder, "scan", scan)
+        call.begin().act()
+        if told:
+            call.tell()
+        return scan(self)
+
+    monkeypatch.setattr(Folder, "scan", write_first)
+    desk.during_pause = None if told else call.tell
+    desk.sync()
+    assert "three" in desk.text("a") and desk.read("a.md") == desk.text("a")
+    assert [record.theirs for record in desk.memories.conflicts()] == [call.result]
+    assert desk.sync().quiet
+
+
 def test_a_row_with_the_id_of_another_sessions_call_is_not_filed_under_its_name(desk: Desk):
     settled(desk)
     settled(desk, "b")
