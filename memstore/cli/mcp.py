@@ -19,6 +19,9 @@ def mcp(state: State) -> None:
     Agents start it themselves; `memstore install --print` shows how to tell them. It serves the directory it is
     started in (CLAUDE_PROJECT_DIR where the client names one, -C where that is given) until its input ends.
     """
+    from memstore.mcp.wire import take_streams
+
+    streams = take_streams()
     if state.directory is None:
         named = os.environ.get(PROJECT, "")
         # The client's own word: a launcher in between may have started this somewhere else.
@@ -28,4 +31,4 @@ def mcp(state: State) -> None:
 
     from memstore.mcp.server import serve
 
-    serve(world)
+    serve(world, *streams)

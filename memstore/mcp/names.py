@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote, unquote
 
 from memstore.core.model import INDEX_NAME
-from memstore.core.names import EXTENSION, check_path
+from memstore.core.names import EXTENSION, check_path, file_name
 from memstore.errors import NameRefused
 
 SCHEME = "memory://"
@@ -13,15 +13,15 @@ SCHEME = "memory://"
 
 def document(given: str) -> str:
     """The path that is meant. Raises NameRefused for what leads out of the store, hides, or is the index."""
+    if any(part.lower().endswith(EXTENSION) for part in given.split("/")[:-1]):
+        raise NameRefused(given, "a directory cannot have the name of a document")
     try:
         return check_path(given)
-    except NameRefused as error:
-        if given.lower().endswith(EXTENSION):
+    except NameRefused:
+        if given.lower().endswith(EXTENSION) or "/" in given:
             raise
-        try:
-            return check_path(given + EXTENSION)
-        except NameRefused:
-            raise error from None
+    file_name(given)  # an ending makes nothing safe that is refused without it
+    return check_path(given + EXTENSION)
 
 
 def is_index(given: str) -> bool:

@@ -1,15 +1,11 @@
-"""The server of one client: standard input and output, until the client leaves.
-
-Nothing but the protocol goes to standard output: while the server runs, whatever else is printed there goes to
-standard error.
-"""
+"""The server of one client, until the client leaves."""
 
 from __future__ import annotations
 
 import signal
-import sys
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from io import TextIOWrapper
+from typing import Any, BinaryIO, TypeVar, cast
 
 import anyio
 import mcp_types as types
@@ -23,8 +19,8 @@ from memstore.mcp import resources, shapes, tools
 from memstore.mcp.answers import Answer, refusal
 from memstore.mcp.catalogue import INSTRUCTIONS
 from memstore.mcp.desk import Desk
-from memstore.mcp.lines import Lines
 from memstore.mcp.notices import Notices
+from memstore.mcp.wire import Lines
 from memstore.mcp.worker import Worker
 from memstore.world import World
 
@@ -35,28 +31,29 @@ Paged = types.PaginatedRequestParams | None
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def serve(world: World) -> None:
-    """Serves the client at the other end of standard input and output until it leaves, or a signal asks for the end.
+def serve(world: World, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Serves the client at the other end of two streams until it leaves, or a signal asks for the end.
 
     A call that has begun is ended first.
     """
     try:
-        anyio.run(_serve, world)
+        anyio.run(_serve, world, incoming, outgoing)
     except* (BrokenPipeError, ConnectionError):
         pass  # the client left without a word
 
 
-async def _serve(world: World) -> None:
+async def _serve(world: World, incoming: BinaryIO, outgoing: BinaryIO) -> None:
     handlers = _Handlers(world)
     server = handlers.server()
     options = server.create_initialization_options(NotificationOptions(resources_changed=True))
-    lines = cast("anyio.AsyncFile[str]", Lines(sys.stdin.buffer))
+    lines = cast("anyio.AsyncFile[str]", Lines(incoming))
+    answers = anyio.wrap_file(TextIOWrapper(outgoing, encoding="utf-8", newline="\n"))
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_until_told, tasks.cancel_scope)
-            async with stdio_server(stdin=lines) as (incoming, outgoing):
+            async with stdio_server(lines, answers) as (reading, writing):
                 tasks.start_soon(handlers.notices.run)
-                await server.run(incoming, outgoing, options)
+                await server.run(reading, writing, options)
                 tasks.cancel_scope.cancel()
     finally:
         handlers.close()

@@ -1,4 +1,7 @@
-"""The lines that a client sends, in a form that always parses.
+"""The wire to the client: standard input and output, taken away from everybody else, and lines that always parse.
+
+Whatever is printed by mistake goes to standard error, now and when the process ends; whoever reads standard input
+finds its end.
 
 A JSON text may name half of a surrogate pair, which no text can hold; the parser would refuse the whole line, and its
 sender would wait for an answer in vain. The half becomes a mark instead, and the tool that meets it says so.
@@ -6,10 +9,10 @@ sender would wait for an answer in vain. The half becomes a mark instead, and th
 
 from __future__ import annotations
 
+import fcntl
+import os
 import re
 from typing import BinaryIO
-
-from anyio import to_thread
 
 from memstore.mcp.arguments import BROKEN
 
@@ -32,6 +35,19 @@ def mended(line: bytes) -> str:
         return _HALVES.sub(BROKEN, line.decode("utf-8", "surrogateescape"))
 
 
+def take_streams() -> tuple[BinaryIO, BinaryIO]:
+    """What the client sends, and where it reads. To be called once, before anything could print."""
+    incoming, outgoing = (fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 3) for number in (0, 1))
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # standard error is closed
+        os.dup2(nothing, 1)
+    os.close(nothing)
+    return os.fdopen(incoming, "rb"), os.fdopen(outgoing, "wb")
+
+
 class Lines:
     """The lines of a stream, until it ends. Whoever waits for one can be told to stop waiting."""
 
@@ -42,6 +58,8 @@ class Lines:
         return self
 
     async def __anext__(self) -> str:
+        from anyio import to_thread
+
         line = await to_thread.run_sync(self._stream.readline, abandon_on_cancel=True)
         if not line:
             raise StopAsyncIteration

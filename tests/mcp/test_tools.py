@@ -1,0 +1,332 @@
+"""The tools, called by the SDK's client."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.core.test_names import H32
+from tests.mcp.served import Served, run
+
+HEADER = "---\nname: {0}\ndescription: about {0}\nmetadata:\n  type: project\n---\n"
+
+
+def text_of(name: str, body: str) -> str:
+    return HEADER.format(name) + body
+
+
+def written(served: Served, name: str, body: str) -> str:
+    """The version of a new document."""
+    found = served.good("memory_write", path=f"{name}.md", content=text_of(name, body), if_version="new")
+    return str(found.facts["version"])
+
+
+def test_the_tools_say_what_they_do_and_are_always_loaded(served: Served):
+    tools = served.portal.call(served.client.list_tools).tools
+    hints = {
+        tool.name: (
+            tool.annotations.read_only_hint,
+            tool.annotations.destructive_hint,
+            tool.annotations.idempotent_hint,
+        )
+        for tool in tools
+        if tool.annotations is not None
+    }
+    assert hints == {
+        "memory_list": (True, False, True),
+        "memory_read": (True, False, True),
+        "memory_write": (False, False, True),
+        "memory_search": (True, False, True),
+        "memory_edit": (False, False, True),
+        "memory_delete": (False, True, True),
+        "memory_history": (True, False, True),
+        "memory_undo": (False, False, False),
+    }
+    for tool in tools:
+        assert tool.meta == {"anthropic/alwaysLoad": True}
+        assert tool.description and len(tool.description.encode()) < 2_000
+        assert set(tool.input_schema["required"]) <= set(tool.input_schema["properties"])
+    assert 0 < len((served.client.instructions or "").encode()) < 2_000
+
+
+def test_without_arguments_the_stores_are_listed_and_the_others_are_refused(served: Served):
+    (store,) = served.good("memory_list").facts["stores"]
+    assert (store["id"], store["access"], store["index"]) == ("project", "rw", "MEMORY.md")
+    for other in ("user", "team", "agents", "../project"):
+        for tool, given in (
+            ("memory_list", {}),
+            ("memory_read", {"path": "x.md"}),
+            ("memory_write", {"path": "x.md", "content": "x", "if_version": "new"}),
+        ):
+            assert served.refused(tool, {**given, "store": other}).facts["hint"] == "there is project"
+
+
+def test_a_document_that_is_written_is_read_again_shown_as_a_file_and_named_by_the_index(served: Served):
+    version = written(served, "first", "The cache lives on host h1.\n")
+    assert re.fullmatch("[0-9a-f]{12}", version)
+    found = served.good("memory_read", path="first.md")
+    assert found.text == text_of("first", "The cache lives on host h1.\n")
+    assert (found.facts["path"], found.facts["version"], "next" in found.facts) == ("first.md", version, False)
+    assert (served.folder / "first.md").read_text() == found.text
+    assert "- [first](first.md) — about first" in served.good("memory_read", path="MEMORY.md").text.split("\n")
+    listed = served.good("memory_list", store="project", path_prefix="first").lines
+    assert [(one["path"], one["type"], one["description"], one["size"]) for one in listed] == [
+        ("first.md", "project", "about first", len(found.text.encode()))
+    ]
+    (done,) = served.good("memory_history", path="first").lines
+    assert (done["by"], done["session"], done["kind"], done["branch"]) == ("agent", "session-7", "write", "main")
+    assert done["documents"] == [{"path": "first.md", "change": "create", "version": version}]
+
+
+def test_a_write_that_comes_too_late_gets_the_current_text_and_changes_nothing(served: Served):
+    old = written(served, "late", "one\ntwo\nthree\nfour\nfive\n")
+    new = served.good(
+        "memory_write", path="late.md", content=text_of("late", "ONE\ntwo\nthree\nfour\nfive\n"), if_version=old
+    ).facts["version"]
+    mine = text_of("late", "one\ntwo\nthree\nfour\nFIVE\n")
+    for given in ({"if_version": old}, {"if_version": "new"}, {"if_version": "new", "merge": True}):
+        found = served.refused("memory_write", path="late.md", content=mine, **given)
+        assert found.facts["current_version"] == new
+        assert found.text == text_of("late", "ONE\ntwo\nthree\nfour\nfive\n")
+    merged = served.good("memory_write", path="late.md", content=mine, if_version=old, merge=True)
+    assert merged.facts["done"] == "merged"
+    assert merged.text == text_of("late", "ONE\ntwo\nthree\nfour\nFIVE\n")
+    clash = served.refused(
+        "memory_write", path="late.md", content=text_of("late", "Uno\ntwo\n"), if_version=old, merge=True
+    )
+    assert (clash.facts["current_version"], clash.text) == (merged.facts["version"], merged.text)
+    assert (
+        served.refused("memory_write", path="late.md", content=mine, if_version="0" * 12).facts["error"] == "NotFound"
+    )
+    assert served.refused("memory_write", path="never.md", content=mine, if_version=old).facts["error"] == "NotFound"
+
+
+def test_a_document_has_at_most_100_kilobytes(served: Served):
+    head = text_of("large", "")
+    whole = head + "é" * ((102_400 - len(head)) // 2)
+    assert served.refused("memory_write", path="large.md", content=whole + "éé", if_version="new")
+    version = served.good("memory_write", path="large.md", content=whole, if_version="new").facts["version"]
+    grown = served.refused(
+        "memory_edit", path="large.md", if_version=version, old_text="name: large", new_text="n" * 99
+    )
+    assert "102,400" in grown.facts["hint"]
+
+
+def test_content_without_a_header_keeps_the_one_that_is_there_or_gets_one(served: Served):
+    made = served.good("memory_write", path="bare.md", content="Just words.\n", if_version="new", description="plain")
+    assert "description: plain" in served.good("memory_read", path="bare.md").text
+    served.good("memory_write", path="bare.md", content="Other words.\n", if_version=made.facts["version"])
+    text = served.good("memory_read", path="bare.md").text
+    assert "description: plain" in text and text.endswith("\nOther words.\n")
+
+
+def test_an_edit_changes_what_occurs_once_and_keeps_newer_lines_of_others(served: Served):
+    first = written(served, "edits", "alpha\nbeta\ngamma\ndelta\nbeta\nomega\n")
+    edit: dict[str, Any] = {"path": "edits.md", "if_version": first}
+    for wrong in (
+        {"old_text": "beta", "new_text": "B"},
+        {"old_text": "zeta", "new_text": "Z"},
+        {"old_text": "", "new_text": "Z"},
+        {"old_text": "beta", "new_text": "beta"},
+        {"old_text": "---\nname: edits", "new_text": "name: edits"},
+    ):
+        assert served.refused("memory_edit", edit, **wrong).facts["error"] == "InputRefused", wrong
+    assert served.version("edits.md") == first
+    second = served.good("memory_edit", **edit, old_text="beta", new_text="B", replace_all=True).facts["version"]
+    late = served.refused("memory_edit", edit, old_text="omega", new_text="O", merge=False)
+    assert late.facts["current_version"] == second
+    served.good("memory_edit", **edit, old_text="omega", new_text="O")
+    assert served.good("memory_read", path="edits.md").text == text_of("edits", "alpha\nB\ngamma\ndelta\nB\nO\n")
+    clash = served.refused("memory_edit", edit, old_text="gamma\ndelta\nbeta", new_text="x")
+    assert clash.text == served.good("memory_read", path="edits.md").text
+
+
+def test_an_edit_finds_its_lines_whatever_their_ends(served: Served):
+    version = served.good(
+        "memory_write", path="dos.md", content="---\r\nname: dos\r\n---\r\none\r\ntwo\r\n", if_version="new"
+    ).facts["version"]
+    served.good("memory_edit", path="dos.md", if_version=version, old_text="one\ntwo", new_text="one\n2")
+    assert served.good("memory_read", path="dos.md").text == "---\r\nname: dos\r\n---\r\none\r\n2\r\n"
+
+
+def test_what_is_deleted_is_brought_back_by_undo(served: Served):
+    version = written(served, "gone", "words\n")
+    newer = served.good("memory_edit", path="gone.md", if_version=version, old_text="words", new_text="more").facts
+    late = served.refused("memory_delete", path="gone.md", if_version=version)
+    assert (late.facts["current_version"], late.text) == (newer["version"], text_of("gone", "more\n"))
+    done = served.good("memory_delete", path="gone.md", if_version=newer["version"])
+    assert not (served.folder / "gone.md").exists()
+    assert served.good("memory_read", path="gone.md").facts["deleted"] is True
+    assert served.good("memory_list", store="project", path_prefix="gone").facts["documents"] == 0
+    again = served.refused("memory_edit", path="gone.md", if_version=newer["version"], old_text="more", new_text="x")
+    assert again.facts["error"] == "NotFound"
+    undone = served.good("memory_undo", operation=done.facts["operation"])
+    assert undone.facts["documents"] == ["gone.md"]
+    assert (served.folder / "gone.md").read_text() == text_of("gone", "more\n")
+    for nothing in (10**9, -1, "no", "", None, 1.5, True):
+        served.refused("memory_undo", operation=nothing)
+
+
+def test_a_long_document_is_read_in_pages_of_one_version(served: Served):
+    lines = [f"第{number}行：锁文件说明 {'x' * (number % 40)}" for number in range(1_000)]
+    body = "\n".join(lines) + "\n" + "无" * 12_000 + "\n"
+    version = written(served, "long", body)
+    pages: list[str] = []
+    given: dict[str, Any] = {}
+    while True:
+        found = served.good("memory_read", path="long.md", **given)
+        assert len(found.text.encode()) <= 20_000 and found.facts["version"] == version
+        pages.append(found.text)
+        if "next" not in found.facts:
+            break
+        if len(pages) == 2:
+            served.good("memory_edit", path="long.md", if_version=version, old_text="第1行", new_text="行一")
+        given = {"cursor": found.facts["next"]}
+    assert "".join(pages) == text_of("long", body) and len(pages) > 4
+    for cursor in ("x", "abc-def", f"{version}-99999999", f"{version}-", "-5", f"{version}--5"):
+        assert served.refused("memory_read", path="long.md", cursor=cursor).facts["error"] == "InputRefused"
+
+
+def test_many_documents_are_listed_and_searched_in_pages(served: Served):
+    source = served.home.parent / "many"
+    source.mkdir()
+    for number in range(450):
+        (source / f"page-{number:03}.md").write_text(text_of(f"page-{number:03}", f"zebra number {number}\n"))
+    run(served.place, served.home, "import", str(source))
+
+    def all_of(tool: str, **given: Any) -> list[str]:
+        paths: list[str] = []
+        while True:
+            found = served.good(tool, **given)
+            assert len(found.text.encode()) <= 20_000
+            paths += [line["path"] for line in found.lines]
+            if "next" not in found.facts:
+                return paths
+            given["cursor"] = found.facts["next"]
+
+    expected = [f"page-{number:03}.md" for number in range(450)]
+    assert all_of("memory_list", store="project", path_prefix="page-") == expected
+    assert sorted(all_of("memory_search", query="zebra", limit=50)) == expected
+    for cursor in ("../x", "-1", "9" * 30):
+        served.refused("memory_search", query="zebra", cursor=cursor)
+    served.refused("memory_list", store="project", cursor="../x")
+
+
+H24_BODY = (
+    "Use C++20 and the multi-agent runner, don't skip node:fs; 50% off (beta), mail user@host, foo AND bar, "
+    'say "hi", a NEAR miss\n'
+)
+H24_FOUND = ("multi-agent", "don't", "node:fs", "user@host", "50%", "(beta", "foo AND")
+H24_OTHER = (
+    "C++", "src/lib/i18n.ts", '"hi', "AND", "OR", "NOT", "NEAR(", "*", "^", "-x", "", "   ", "col:val", "{a}", "a + b",
+    "\x00x", '"', 'a"b', "'; DROP TABLE x;--", "%", "_", "\\", "[x", "~", "<b>", "a" * 10_000,
+    " ".join(f"w{number}" for number in range(5_000)),
+)  # fmt: skip
+
+
+def test_h24_words_that_look_like_a_query_are_words(served: Served):
+    written(served, "h24", H24_BODY)
+    for query in H24_FOUND:
+        assert "h24.md" in [line["path"] for line in served.good("memory_search", query=query).lines], query
+    for query in H24_OTHER:
+        found = served.good("memory_search", query=query)
+        if query in ("%", "_", "*", "", "   "):
+            assert found.lines == []
+    for limit, most in ((-1, 1), (0, 1), (10**9, 50), ("5", 5), (2.0, 2)):
+        assert len(served.good("memory_search", query="the about h24", limit=limit).lines) <= most
+
+
+def tree(top: Path) -> set[str]:
+    return {os.path.join(at, name) for at, _, names in os.walk(top) for name in names}
+
+
+def test_h32_names_that_walk_are_refused_by_every_door(served: Served):
+    version = written(served, "h32", "stays\n")
+    before = tree(served.home.parent)
+    names = [*H32, *(f"{name}.md" for name in H32 if len(name) > 3 or "/" in name)]
+    for path in [*names, "MEMORY.md/x", "h32.md/x.md", "agents/x.md", "team/x.md", "memory.md"]:
+        served.refused("memory_write", path=path, content="x", if_version="new")
+        served.refused("memory_read", path=path)
+        served.refused("memory_edit", path=path, if_version=version, old_text="stays", new_text="x")
+        served.refused("memory_delete", path=path, if_version=version)
+        served.refused("memory_history", path=path)
+        with pytest.raises(Exception, match="NameRefused") as refused:
+            served.portal.call(served.client.read_resource, f"memory://project/{path}")
+        assert str(served.home.parent) not in str(refused.value)
+    for uri in ("file:///etc/passwd", "memory://project/", "memory://../x.md", "memory:x", "memory://team/x.md", "x"):
+        with pytest.raises(Exception, match=r"NameRefused|InputRefused"):
+            served.portal.call(served.client.read_resource, uri)
+    assert {name for name in tree(served.home.parent) - before if not re.search(r"-wal$|-shm$|turn", name)} == set()
+
+
+def test_h36_wrong_arguments_are_answered_with_an_error_and_the_server_lives_on(served: Served):
+    good = {"path": "h36.md", "content": "x\n", "if_version": "new"}
+    for wrong in (
+        {},
+        {**good, "path": None},
+        {**good, "path": 1e99},
+        {**good, "path": ["h36.md"]},
+        {**good, "content": {"a": 1}},
+        {**good, "unknown": 1},
+        {**good, "merge": "yes"},
+        {**good, "content": "x" * 2_000_000},
+        {**good, "path": "p" * 2_000},
+        {**good, "if_version": 7},
+    ):
+        assert served.refused("memory_write", wrong).facts["error"] in ("InputRefused", "NameRefused")
+    for limit in ("many", [], {}, True):
+        served.refused("memory_search", query="x", limit=limit)
+    served.refused("memory_unknown")
+    assert served.good("memory_write", path="h36-🚀.md", content="x\n", if_version="new").facts["done"] == "created"
+    assert served.good("memory_search", query="🚀").lines[0]["path"] == "h36-🚀.md"
+
+
+def test_the_index_is_read_but_not_written(served: Served):
+    for tool, given in (
+        ("memory_write", {"content": "x", "if_version": "new"}),
+        ("memory_edit", {"if_version": "new", "old_text": "a", "new_text": "b"}),
+        ("memory_delete", {"if_version": "new"}),
+    ):
+        assert served.refused(tool, {"path": "MEMORY.md", **given}).facts["error"] == "NameRefused"
+
+
+def test_files_that_others_edit_and_write_are_taken_in_first(served: Served):
+    version = written(served, "both", "one\ntwo\nthree\nfour\n")
+    file = served.folder / "both.md"
+    file.write_text(file.read_text().replace("four", "FOUR"))
+    found = served.good("memory_edit", path="both.md", if_version=version, old_text="one", new_text="ONE")
+    assert found.facts["done"] == "merged"
+    assert file.read_text() == text_of("both", "ONE\ntwo\nthree\nFOUR\n")
+    (served.folder / "by-hand.md").write_text(text_of("by-hand", "quokka\n"))
+    assert served.good("memory_search", query="quokka").lines[0]["path"] == "by-hand.md"
+    run(served.place, served.home, "append", "by-hand", "from a shell")
+    assert "from a shell" in served.good("memory_read", path="by-hand").text
+
+
+def test_resources_are_the_documents_and_prompts_say_how(served: Served):
+    written(served, "a resource", "text\n")
+    found: dict[str, str] = {}
+    cursor: str | None = None
+    while True:
+        page = served.portal.call(partial(served.client.list_resources, cursor=cursor))
+        found |= {resource.name: resource.uri for resource in page.resources}
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert found["MEMORY.md"] == "memory://project/MEMORY.md"
+    (name,) = [name for name in found if "resource" in name]
+    read = served.portal.call(served.client.read_resource, found[name])
+    assert [content.text for content in read.contents] == [text_of("a resource", "text\n")]
+    index = served.portal.call(served.client.read_resource, found["MEMORY.md"])
+    assert index.contents[0].text == served.good("memory_read", path="MEMORY.md").text or len(found) > 150
+    assert {prompt.name for prompt in served.portal.call(served.client.list_prompts).prompts} == {"remember", "recall"}
+    for given, words in (({"what": "use {tabs}"}, "use {tabs}"), ({}, "this conversation")):
+        prompt = served.portal.call(served.client.get_prompt, "remember", given)
+        assert words in prompt.messages[0].content.text
+    with pytest.raises(Exception, match="there is no prompt"):
+        served.portal.call(served.client.get_prompt, "other", {})
