@@ -83,7 +83,7 @@ FILES: Shape = {
     "absorbed": [NOTED],
     "projected": ["text"],
     "removed": ["text"],
-    "pending": [REFUSED],  # saved, but their files could not be written
+    "pending": [{**REFUSED, "step": "text"}],  # saved, but their files could not be written
     "omitted": ["text"],  # memories that found no room in the index
     "waiting": ["text"],  # gone or unsettled files that a second look decides
     "notices": ["text"],
@@ -376,7 +376,7 @@ def files_shape(report: SyncReport) -> Shape:
         "absorbed": [noted_shape(noted) for noted in report.absorbed],
         "projected": list(report.projected),
         "removed": list(report.removed),
-        "pending": [{"path": unshown.path, "reason": unshown.reason} for unshown in report.pending],
+        "pending": [{"path": one.path, "reason": one.reason, "step": one.step} for one in report.pending],
         "omitted": list(report.omitted),
         "waiting": list(report.waiting),
         "notices": list(report.notices),

@@ -82,7 +82,7 @@ def tell_troubles(state: State, files: SyncReport) -> None:
     for notice in files.notices:
         state.note(f"not projected: {notice}" if files.folder is None else f"note: {notice}")
     for unshown in files.pending:
-        state.note(f"not projected: {unshown.path}: {unshown.reason}; the next `memstore sync` tries again")
+        state.note(f"not projected: {unshown.path}: {unshown.reason}; {unshown.step}")
     for path in files.waiting:
         state.note(f"waiting: {path} is decided by the next look")
     if files.omitted:

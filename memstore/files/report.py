@@ -27,12 +27,35 @@ class Noted:
     detail: str = ""
 
 
+_MENDED_BY = {
+    "it is a link": "replace the link by a plain file or move it away",
+    "it is a hard link": "replace it by a copy of its own",
+    "it is a directory": "move it away",
+    "it is a FIFO": "move it away",
+    "it is a socket": "move it away",
+    "it is a device": "move it away",
+    "it is too large": "move it away",
+    "iCloud has moved it": "have it downloaded",
+}
+"""How the reasons begin that never go by themselves (`files/walk.py`), and what a person does about them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unshown:
-    """A file that could not be written; the store has its text, and the next sync tries again."""
+    """A file that could not be written; the store has its text, and every sync tries again."""
 
     path: str
     reason: str
+
+    @property
+    def step(self) -> str:
+        """What has to happen before it can be written."""
+        for begins, step in _MENDED_BY.items():
+            if self.reason.startswith(begins):
+                return f"{step}, then run `memstore sync`"
+        if " is not UTF-8" in self.reason:
+            return "save it as UTF-8, then run `memstore sync`"
+        return "the next `memstore sync` tries again"
 
 
 @dataclass(frozen=True, slots=True)

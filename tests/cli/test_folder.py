@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,54 @@ def test_what_is_put_back_is_not_counted_as_taken_in(run: Run, folder: Path):
     assert "\n1 file taken in, 1 put back, 0 brought up to date in " in run("sync").out
     (folder / "MEMORY.md").unlink()
     assert "put back:   MEMORY.md\n" in run("status").out
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("link", "it is a link that leaves the folder; replace the link by a plain file or move it away, then run `memstore sync`"),
+        ("directory", "it is a directory; move it away, then run `memstore sync`"),
+        ("FIFO", "it is a FIFO; move it away, then run `memstore sync`"),
+        ("hard link", "it is a hard link: the same file has another name; replace it by a copy of its own, then"),
+        ("latin-1", "line 1 is not UTF-8, so the file is left as it is; save it as UTF-8, then run `memstore sync`"),
+    ],
+)
+def test_what_cannot_be_written_over_is_told_with_the_step_that_mends_it(
+    run: Run, folder: Path, tmp_path: Path, kind: str, told: str
+):
+    run("write", "note", "text")
+    index = folder / "MEMORY.md"
+    content = index.read_bytes()
+    index.unlink()
+    elsewhere = tmp_path / "elsewhere.md"
+    elsewhere.write_bytes(content)
+    if kind == "link":
+        index.symlink_to(elsewhere)
+    elif kind == "directory":
+        index.mkdir()
+    elif kind == "FIFO":
+        os.mkfifo(index)
+    elif kind == "hard link":
+        os.link(elsewhere, index)
+    else:
+        index.write_bytes("- [note](note.md) - caf\u00e9\n".encode("latin-1"))
+    done = run("write", "more", "text")
+    assert done.code == 0 and f"not projected: MEMORY.md: {told}" in done.err
+    assert "tries again" not in done.err
+    pending = run("sync", "--json").json["files"]["pending"]
+    assert [(one["path"], told.startswith(f"{one['reason']}; ")) for one in pending] == [("MEMORY.md", True)]
+    assert pending[0]["step"].endswith(", then run `memstore sync`")
+    # The step does mend it.
+    if kind == "directory":
+        index.rmdir()
+    elif kind == "latin-1":
+        index.write_text(index.read_bytes().decode("latin-1"))
+    else:
+        index.unlink()
+        index.write_bytes(content)
+    mended = run("sync")
+    assert (mended.code, mended.err) == (0, "")
+    assert "more.md" in index.read_text()
 
 
 def test_a_dry_run_takes_no_verdict(run: Run):

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from memstore.cli.main import program
 from memstore.core.index import parse
 from memstore.files import exchange, publishing, temporary
-from memstore.files.report import SyncReport
+from memstore.files.report import SyncReport, Unshown
 from tests.files.desk import Desk, topic
 
 INDEX = "# Mine\n\n- [A](a.md) \u2014 by hand\n\nA note that no file has.\n"
@@ -123,12 +123,13 @@ def _check_folder(desk: Desk, before: dict[str, bytes], hit: Collection[str]) ->
 
 
 def _check_commands(desk: Desk, reason: str, late: Collection[str]) -> None:
-    told = [f"not projected: {name}: {reason}; the next `memstore sync` tries again" for name in sorted(late)]
+    step = Unshown("", reason).step
+    told = [f"not projected: {name}: {reason}; {step}" for name in sorted(late)]
     shown = command(desk, "show", "b", "--json").json
     written = command(desk, "write", "b", "second\n", "--expect", shown["memory"]["token"])
     assert written.code == 0 and _told(written) == told, written
     assert "b.md: version 2" in written.out
-    listed = [{"path": name, "reason": reason} for name in sorted(late)]
+    listed = [{"path": name, "reason": reason, "step": step} for name in sorted(late)]
     wrote = command(desk, "append", "b", "second", "--json")
     assert wrote.code == 0 and _listed(wrote) == listed, wrote
     synced = command(desk, "sync")
