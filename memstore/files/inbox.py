@@ -46,6 +46,7 @@ class Inbox:
 
     def wait_for(self, folder: str, name: str) -> None:
         """Returns once no session is at work under a name; nobody is for longer than five seconds."""
+        self._store.take_spooled()
         while name in self.busy(folder):
             self._world.pause(_STEP)
 

@@ -195,6 +195,7 @@ class Sync:
         """Whether a session told of a file while it was read: what was read there may be that session's (rule 5)."""
         if not intake.seen and not intake.absent:
             return False
+        self._store.take_spooled()
         with self._store.view() as connection:
             names = inbox.names_waiting(connection, path)
         return any(name in intake.seen or name in intake.absent for name in names)

@@ -7,6 +7,8 @@ import errno
 import pytest
 
 from memstore.files.folder import Folder
+from memstore.store import spool
+from memstore.store.inbox import Arrival
 from tests.files.desk import Desk, noted, topic
 from tests.files.outages import failing
 from tests.files.sessions import Session
@@ -230,12 +232,23 @@ def test_a_call_that_was_given_up_and_comes_out_of_a_projection_takes_out_only_w
     assert desk.sync().quiet
 
 
+class Hindered(Session):
+    """Its hooks cannot write into the store just then."""
+
+    def arrive(self, call: Arrival) -> None:
+        store = self.desk.memories.store
+        values = (call.id, call.kind, call.state, call.folder, call.name, call.session, call.message, call.worktree,
+                  call.branch, call.found, call.original, call.result, call.at)  # fmt: skip
+        spool.put(str(self.desk.memories.place.home.path), store.id, [("arrival", values)], call.at)
+
+
 @pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("kind", [Session, Hindered])
 def test_what_a_session_writes_while_the_folder_is_scanned_takes_out_only_what_it_had_seen(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, told: bool
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, told: bool, kind: type[Session]
 ):
     settled(desk)
-    call = Session(desk, "s").calls_write("a.md", topic("a", body="all that the session knows\n"))
+    call = kind(desk, "s").calls_write("a.md", topic("a", body="all that the session knows\n"))
     scan = Folder.scan
 
     def write_first(self: Folder):
