@@ -16,6 +16,7 @@ from dataclasses import asdict
 from scripts.benchmarks.crowd import appenders, crowds
 from scripts.benchmarks.folders import folders
 from scripts.benchmarks.hooking import hooks
+from scripts.benchmarks.mcp import servers
 from scripts.benchmarks.measure import Limit, Row
 from scripts.benchmarks.searching import searches
 from scripts.benchmarks.starting import import_times, starts
@@ -31,6 +32,7 @@ BENCHES: dict[str, Callable[[bool], list[Row]]] = {
     "start": starts,
     "append": appenders,
     "watch": watches,
+    "mcp": servers,
     "tool": tools,
     "hook": hooks,
 }

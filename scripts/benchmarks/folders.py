@@ -60,7 +60,7 @@ def _projected(corpus: Corpus, files: int, rounds: int) -> list[Row]:
         app.sync()
         known = app.memories()[:_WRITTEN]
         tokens = {memory.path: memory.token for memory in known}
-        bodies = cycle([_body(corpus, at) for at in range(2 * rounds + 20)])
+        bodies = cycle([body_of(corpus, at) for at in range(2 * rounds + 20)])
 
         def write(number: int, wanted: Wanted, shown: set[str]) -> None:
             path = known[number % len(known)].path
@@ -74,7 +74,7 @@ def _projected(corpus: Corpus, files: int, rounds: int) -> list[Row]:
         def topic(number: int) -> None:
             write(number, Wanted(next(bodies)), set())
 
-        bare = _Bare(directory, corpus, files, os.path.getsize(os.path.join(folder, "MEMORY.md")))
+        bare = Bare(directory, corpus, files, os.path.getsize(os.path.join(folder, "MEMORY.md")))
         two, baseline_two = interleaved(rounds, both, lambda number: bare.write(number, 2))
         one, baseline_one = interleaved(rounds, topic, lambda number: bare.write(number, 1))
         bare.close()
@@ -110,11 +110,12 @@ def shown_in(app: Memstore, corpus: Corpus, files: int) -> str:
     return folder
 
 
-def _body(corpus: Corpus, number: int) -> str:
+def body_of(corpus: Corpus, number: int) -> str:
+    """The text below the header of another memory than those in the folder."""
     return corpus.text(500_000 + number).split(b"---\n", 2)[2].decode()
 
 
-class _Bare:
+class Bare:
     """The least that a durable write with its files can do: commit one row, replace the files, sync each."""
 
     def __init__(self, directory: str, corpus: Corpus, files: int, index_size: int) -> None:
@@ -131,6 +132,7 @@ class _Bare:
         self._connection.execute("INSERT INTO t VALUES (1, x'')")
 
     def write(self, number: int, files: int) -> None:
+        """The row, one file, and with two `files` the index."""
         text = self._texts[number % len(self._texts)] + f"{number}\n".encode()
         self._connection.execute("BEGIN IMMEDIATE")
         self._connection.execute("UPDATE t SET text = ? WHERE id = 1", (text,))
@@ -151,6 +153,7 @@ class _Bare:
         os.close(handle)
 
     def close(self) -> None:
+        """Closes the database."""
         self._connection.close()
 
 
