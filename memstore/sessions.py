@@ -151,7 +151,13 @@ class _Start:
             if heard is not None:
                 paths, who = sessions.changed_by_others(connection, heard, self._session)
             conflicts, failed = sessions.open_conflicts(connection), sessions.failed_jobs(connection)
+            new = sessions.without_line(connection, self._session)
         told = [changes_line(paths, who)] if paths else []
+        if new:
+            told.append(f"memstore: memories that {INDEX_NAME} does not name yet:")
+            told += [plain_text(f"{path}: {description}") for path, description in new[:_SHOWN_LINES]]
+            if len(new) > _SHOWN_LINES:
+                told.append(f"({len(new) - _SHOWN_LINES} more: `memstore list`)")
         omitted = len(app.files.omissions())
         if omitted:
             has = "1 memory has" if omitted == 1 else f"{omitted} memories have"

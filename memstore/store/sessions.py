@@ -147,6 +147,17 @@ def make_due(connection: apsw.Connection, now: int) -> int:
     return connection.changes()
 
 
+def without_line(connection: apsw.Connection, session: str) -> list[tuple[str, str]]:
+    """The memories of others whose index line is still to come: (path, description)."""
+    rows = connection.execute(
+        "SELECT m.path, m.description FROM memory m JOIN operation o ON o.seq = m.operation"
+        " WHERE m.listing = 'due' AND m.state = 'live' AND NOT coalesce(instr(o.session || '/', ?1 || '/') = 1, 0)"
+        f" ORDER BY m.pk LIMIT {_MOST}",
+        (session,),
+    )
+    return [(str(row[0]), str(row[1])) for row in rows]
+
+
 def failed_jobs(connection: apsw.Connection) -> int:
     """How many jobs failed and wait for somebody to look."""
     row = connection.execute("SELECT count(*) FROM job WHERE state = 'failed'").fetchone()

@@ -316,6 +316,23 @@ def test_a_session_is_told_of_open_conflicts_lines_without_room_and_failed_jobs(
     assert len(shop.memories.conflicts()) == 1
 
 
+def test_a_session_is_told_of_memories_that_the_index_does_not_name_yet(shop: Desk):
+    Session(shop, "one").writes("b.md", topic("b", description="about b"))
+    shop.put("c.md", topic("c", description="by hand"))
+    settled(shop, lambda: shop.head("b"))
+    told = Session(shop, "two").starts().context
+    assert told == "memstore: memories that MEMORY.md does not name yet:\nb.md: about b\nc.md: by hand"
+    assert Session(shop, "one").starts().context.endswith("yet:\nc.md: by hand")
+
+
+def test_a_session_is_told_how_many_memories_have_no_room_in_the_index(shop: Desk):
+    for number in range(170):
+        unshown(shop, f"note-{number:03d}", "words\n")
+    told = Session(shop, "s").starts().context
+    assert "memories have no line in MEMORY.md for lack of room: `memstore search WORDS` finds them" in told
+    assert "more lines: read MEMORY.md" in told and len(told) < 10_000
+
+
 def test_text_of_memories_is_one_line_and_harmless_where_a_session_is_told_of_it(shop: Desk):
     nasty = "x\x1b[31m\u202e" + "y" * 5_000
     unshown(shop, "b", "words\n", nasty)
