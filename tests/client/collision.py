@@ -75,10 +75,10 @@ class Person:
         """A session that plays these rounds."""
 
         def model(request: Request) -> Generator[Answer, Request, None]:
-            start = request.index or ""
+            known = (request.index or "").rstrip("\n").split("\n")
             for number in rounds:
                 request = yield from self.tell(number)
-                request = yield from self.index(number, start)
+                request = yield from self.index(number, known)
                 request = yield from self.count(number)
             yield Say("All told.")
 
@@ -92,21 +92,25 @@ class Person:
             self.told.add(number)
         return request
 
-    def index(self, number: int, start: str) -> Play:
-        """The whole index from what was loaded; where the client wants it read first, from what was read."""
+    def index(self, number: int, known: list[str]) -> Play:
+        """The whole index from what the session knows of it; where the client wants it read first, from that.
+
+        `known` goes on as a model's knowledge does: with what it read and with what it wrote, not with what others did.
+        """
         self.meet()
-        lines = [pointer(self.who, known) for known in sorted({*self.indexed, number})]
-        request = yield self.write("MEMORY.md", "\n".join([start.rstrip("\n"), *lines, ""]))
+        line = pointer(self.who, number)
+        request = yield self.write("MEMORY.md", "\n".join([*known, line, ""]))
         for attempt in range(ATTEMPTS):
             if self.accepted(request):
                 self.indexed.add(number)
+                known.append(line)
                 break
             request = yield Use("Read", self.at("MEMORY.md"))
-            known = read(request)
+            known[:] = read(request)
             if attempt % 2:
-                request = yield self.write("MEMORY.md", "\n".join([*known, pointer(self.who, number), ""]))
+                request = yield self.write("MEMORY.md", "\n".join([*known, line, ""]))
             else:
-                request = yield self.edit("MEMORY.md", known[-1], f"{known[-1]}\n{pointer(self.who, number)}")
+                request = yield self.edit("MEMORY.md", known[-1], f"{known[-1]}\n{line}")
         return request
 
     def count(self, number: int) -> Play:
@@ -179,7 +183,7 @@ def missing(folder: Path, people: list[Person]) -> Lost:
     pointers = [pointer(person.who, number) for person in people for number in person.indexed]
     return Lost(
         facts,
-        [line for line in pointers if index.count(line) != 1],
+        [line for line in pointers if line not in index],
         [line for line in (count(person.who, person.counted) for person in people) if line not in shared],
         [line for line in INDEX.split("\n") if line not in index],
     )

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,24 @@ def ask(cwd: Path, *arguments: str) -> dict[str, Any]:
     value = json.loads(memstore(cwd, *arguments, "--json"))
     assert isinstance(value, dict)
     return value
+
+
+def makers(cwd: Path) -> dict[str, dict[str, Any]]:
+    """The operation that made each memory, by its path."""
+    operations = ask(cwd, "log", "--limit", "100000")["operations"]
+    return {made["path"]: one for one in operations for made in one["made"] if made["change"] == "create"}
+
+
+def settle(cwd: Path) -> None:
+    """Syncs until nothing waits: a call that was refused late leaves its file in suspense for some seconds."""
+    deadline = time.monotonic() + 30
+    while True:
+        words = [sys.executable, "-m", "memstore", "sync", "--json"]
+        done = subprocess.run(words, cwd=cwd, capture_output=True, text=True)
+        files = json.loads(done.stdout).get("files") if done.stdout else None
+        if files and not files["waiting"] and not files["pending"]:
+            return
+        assert time.monotonic() < deadline, f"{done.stdout}\n{done.stderr}"
 
 
 def with_plugin(client: Client, place: Path, cwd: Path) -> Client:
