@@ -41,6 +41,8 @@ class Memstore:
         self.store = store
         self.shelf = shelf
         self._origin = origin
+        self.undecided: tuple[str, ...] = ()
+        """Why the last look of a reading method took in nothing of the folder: what it gave may be older than that."""
 
     @classmethod
     def open(
@@ -169,7 +171,7 @@ class Memstore:
 
     def memories(self, *, retired: bool = False) -> list[Memory]:
         """All memories, by path."""
-        self.files.absorb()
+        self._look()
         return self.store.memories(self.shelf, retired=retired)
 
     def show(self, name: str, *, version: int | None = None, token: str | None = None) -> tuple[Memory, Version]:
@@ -327,8 +329,13 @@ class Memstore:
         """Takes in what was edited, if the folder or one of these files tells of an edit. True where it did."""
         news = has_news(self.store, self.place.folder, names)
         if news:
-            self.files.absorb()
+            self._look()
         return news
+
+    def _look(self) -> None:
+        report = self.files.absorb()
+        doubtful = report.folder is None and self.place.folder is not None and self.store.writable
+        self.undecided = report.notices if doubtful else ()
 
     def _resolve(self, record: ConflictRecord, take: str, text: str | None) -> Saved | None:
         from memstore.core.changes import ChangeSet, CloseConflict

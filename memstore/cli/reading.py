@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from memstore.cli import inputs, terminal
 from memstore.cli.state import State, json_option
-from memstore.cli.telling import absorbed, tell_troubles
+from memstore.cli.telling import absorbed, missing, tell_doubts, tell_troubles
 from memstore.cli.terminal import plural, printable, printable_text, when
 from memstore.core.model import INDEX_NAME
 from memstore.errors import NotFound
@@ -56,6 +58,8 @@ def list_command(
         found = memories.memories(retired=retired)
         if scopes:
             found = [one for one in memories.store.memories(retired=retired) if one.state.shelf.scope in scopes]
+        gone = missing(memories)
+        doubts = tell_doubts(state, memories, gone.intersection(one.path for one in found if one.state.live))
     if types:
         found = [one for one in found if one.type in types]
     if since is not None:
@@ -71,12 +75,15 @@ def list_command(
     if state.json:
         from memstore.cli.shapes import memory_shape
 
-        state.emit("list", {"memories": [memory_shape(one) for one in found]})
+        state.emit("list", {"memories": [memory_shape(one) for one in found], "notices": doubts})
         return
     if not found:
         state.note("no memory fits" if types or scopes or since is not None or pinned else "there are no memories")
         return
-    rows = [(one.path, one.type or "-", one.token, when(one.changed_at), _marks(one), one.description) for one in found]
+    rows = [
+        (one.path, one.type or "-", one.token, when(one.changed_at), _marks(one, gone), one.description)
+        for one in found
+    ]
     state.say(terminal.table(("Memory", "Type", "Token", "Changed", "", "Description"), rows, wide="Description"))
 
 
@@ -103,14 +110,19 @@ def show(state: State, name: str, number: int | None, token: str | None, raw: bo
             at = os.path.join(memories.place.placement.directory, INDEX_NAME)
             told = f"{INDEX_NAME} is no memory but the index of the memory folder: {at}"
             raise NotFound(told, hint="read that file, or see `memstore list`") from None
+        gone = missing(memories)
+        doubts = tell_doubts(state, memories, gone.intersection([memory.path] if memory.state.live else []))
     content = version.state.content
     if state.json:
         from memstore.cli.shapes import content_shape, memory_shape, version_shape
 
         state.emit(
             "show",
-            {"memory": memory_shape(memory), "version": version_shape(version), **content_shape(content)},
-        )
+            {
+                "memory": memory_shape(memory), "version": version_shape(version), **content_shape(content),
+                "notices": doubts,
+            },
+        )  # fmt: skip
         return
     if raw:
         from memstore.core.frontmatter import split
@@ -124,7 +136,7 @@ def show(state: State, name: str, number: int | None, token: str | None, raw: bo
         when(version.at),
         f"by {version.origin}",
     ]
-    marks = _marks(memory)
+    marks = _marks(memory, gone)
     head = f"{terminal.bold(printable(version.state.path))}  {', '.join(facts)}" + (f"  ({marks})" if marks else "")
     state.say(f"{head}\n\n{printable_text(content).rstrip(chr(10))}")
 
@@ -136,6 +148,11 @@ def status(state: State) -> None:
     """How things stand here, after a look at all files."""
     with state.open() as memories:
         found = memories.status()
+        undecided = found.files.folder is None
+        if undecided:
+            # Nothing was taken in. Whether writes are shown all the same is another question.
+            shown = memories.files.settle()
+            found = replace(found, files=replace(shown, omitted=found.files.omitted))
     if state.json:
         from memstore.cli.shapes import files_shape
 
@@ -153,16 +170,20 @@ def status(state: State) -> None:
         }
         state.emit("status", shape)
         return
-    state.say("\n".join(f"{label + ':':<12}{printable(value)}" for label, value in _facts(found)))
+    state.say("\n".join(f"{label + ':':<12}{printable(value)}" for label, value in _facts(found, undecided)))
     tell_troubles(state, found.files)
 
 
-def _facts(found: Status) -> list[tuple[str, str]]:
+def _facts(found: Status, undecided: bool) -> list[tuple[str, str]]:
     counts, files, place = found.counts, found.files, found.place
+    if files.folder is None:
+        folder = f"{place.placement.directory} (nothing is projected there)"
+    else:
+        folder = files.folder + (" (writes are shown there, but no edit of a file is taken in)" if undecided else "")
     kept = plural(counts["versions"], "version") + " in " + plural(counts["operations"], "operation")
     facts = [
         ("root", place.root.path),
-        ("folder", files.folder or f"{place.placement.directory} (nothing is projected there)"),
+        ("folder", folder),
         ("memories", f"{counts['live']} live, {counts['retired']} retired, {kept}"),
         ("conflicts", _conflicts(counts["conflicts"])),
         ("store", f"{place.store_directory} (schema {found.schema}, SQLite {found.engine})"),
@@ -197,9 +218,10 @@ def _watch(found: Status) -> str:
     return f"running since {when(watcher.since)}, pid {watcher.pid}{elsewhere}"
 
 
-def _marks(memory: Memory) -> str:
+def _marks(memory: Memory, gone: Collection[str]) -> str:
     marks = (
         "" if memory.state.live else "retired",
+        "file gone" if memory.state.live and memory.path in gone else "",
         "pinned" if memory.state.pinned else "",
         "superseded" if memory.state.superseded_by else "",
     )

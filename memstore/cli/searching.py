@@ -10,6 +10,7 @@ import click
 
 from memstore.cli import inputs, terminal
 from memstore.cli.state import State, json_option
+from memstore.cli.telling import tell_doubts
 from memstore.cli.terminal import plural, printable
 from memstore.core.excerpt import excerpt
 from memstore.core.fences import split
@@ -66,30 +67,42 @@ def search(
     if not query.words:
         state.note(f"there is no word in {text[:80]!r} to search for: give letters, digits or a name")
     unavailable: list[tuple[str, str]] = []
+    doubts: list[str] = []
     if all_projects:
-        found = _everywhere(state, text, query, filters, limit + 1, unavailable)
+        found = _everywhere(state, text, query, filters, limit + 1, unavailable, doubts)
     else:
-        with state.open() as memories:
-            hits = memories.search(text, filters=filters, limit=limit + 1)[1]
-            found = [_found(memories.store, memories.place.root.path, hit, query) for hit in hits]
+        found = _here(state, text, query, filters, limit + 1, doubts)
     more, found = len(found) > limit, found[:limit]
     for project, reason in unavailable:
         state.note(f"not searched: {project}: {reason}")
     if state.json:
-        state.emit("search", _shape(query, found, more, unavailable))
+        state.emit("search", {**_shape(query, found, more, unavailable), "notices": doubts})
         return
     state.say("\n".join(_told(found, all_projects)))
     state.note(_summary(found, more))
 
 
+def _here(state: State, text: str, query: Query, filters: Filters, limit: int, doubts: list[str]) -> list[_Found]:
+    with state.open() as memories:
+        hits = memories.search(text, filters=filters, limit=limit)[1]
+        doubts += tell_doubts(state, memories)
+        return [_found(memories.store, memories.place.root.path, hit, query) for hit in hits]
+
+
 def _everywhere(
-    state: State, text: str, query: Query, filters: Filters, limit: int, unavailable: list[tuple[str, str]]
+    state: State,
+    text: str,
+    query: Query,
+    filters: Filters,
+    limit: int,
+    unavailable: list[tuple[str, str]],
+    doubts: list[str],
 ) -> list[_Found]:
     """The best of all stores. Each store's order is kept: a correction stands before what it corrects."""
     from heapq import merge
 
     lists: list[list[_Found]] = []
-    for project, search_in in _stores(state, text, query, filters, limit):
+    for project, search_in in _stores(state, text, query, filters, limit, doubts):
         try:
             lists.append(search_in())
         except Mendable as error:
@@ -99,7 +112,7 @@ def _everywhere(
 
 
 def _stores(
-    state: State, text: str, query: Query, filters: Filters, limit: int
+    state: State, text: str, query: Query, filters: Filters, limit: int, doubts: list[str]
 ) -> Iterator[tuple[str, Callable[[], list[_Found]]]]:
     """Each project, and how to search in it: the present one as usual, the others as they stand."""
     from memstore.cli.where import look
@@ -107,11 +120,6 @@ def _stores(
 
     world = state.world()
     place, _ = look(world)
-
-    def here() -> list[_Found]:
-        with state.open() as memories:
-            hits = memories.search(text, filters=filters, limit=limit)[1]
-            return [_found(memories.store, place.root.path, hit, query) for hit in hits]
 
     def elsewhere(project: str, store: str) -> list[_Found]:
         opened = Store.open(place.home.store_directory(store), store, world.clock, writable=False)
@@ -122,7 +130,7 @@ def _stores(
 
     seen = {place.store}
     if place.store is not None:
-        yield place.root.path, here
+        yield place.root.path, lambda: _here(state, text, query, filters, limit, doubts)
     for entry in place.home.entries():
         if entry.store not in seen:
             seen.add(entry.store)

@@ -131,19 +131,27 @@ HIT: Shape = {
 # Of the index (path MEMORY.md) there are no versions: before and after are null.
 DIFF: Shape = {"path": "text", "before": "version or null", "after": "version or null", "lines": ["text"]}
 SETTING: Shape = {"key": "text", "value": "scalar", "source": "text", "rule": "text", "trusted": "flag"}
+BLAMED: Shape = {
+    "text": "text", "version": "number", "token": "token", "seq": "number", "operation": "text", "origin": "text",
+    "at": "time",
+}  # fmt: skip
+INSTALLED: Shape = {
+    "changes": [{"kind": "text", "path": "text", "change": "text"}], "warnings": ["text"], "done": "flag",
+}  # fmt: skip
 ERROR: Shape = {"kind": "text", "code": "number", "message": "text", "hint": "text"}
 
 SHAPES: dict[str, Shape] = {
     **dict.fromkeys(
         ("write", "append", "edit", "set", "rename", "delete", "pin", "unpin", "supersede", "restore"), SAVED
     ),
-    "list": {"memories": [MEMORY]},
-    "show": {"memory": MEMORY, "version": VERSION, **CONTENT},
+    "list": {"memories": [MEMORY], "notices": ["text"]},
+    "show": {"memory": MEMORY, "version": VERSION, **CONTENT, "notices": ["text"]},
     "search": {
         "words": ["text"],
         "hits": [HIT],
         "more": "flag",
         "unavailable": [{"project": "text", "reason": "text"}],
+        "notices": ["text"],
     },
     "status": {
         "root": "text",
@@ -168,20 +176,7 @@ SHAPES: dict[str, Shape] = {
         ]
     },
     "diff": {"diffs": [DIFF]},
-    "blame": {
-        "path": "text",
-        "lines": [
-            {
-                "text": "text",
-                "version": "number",
-                "token": "token",
-                "seq": "number",
-                "operation": "text",
-                "origin": "text",
-                "at": "time",
-            }
-        ],
-    },
+    "blame": {"path": "text", "lines": [BLAMED]},
     "undo": {
         "dry_run": "flag",
         "operation": OPERATION,  # the one that was taken back
@@ -242,10 +237,8 @@ SHAPES: dict[str, Shape] = {
     },
     "trust": {"root": "text", "waiting": [SETTING], "accepted": [SETTING], "withdrawn": [SETTING]},
     "link": {"root": "text", "store": "text", "created": "flag"},
-    **dict.fromkeys(
-        ("install", "uninstall"),
-        {"changes": [{"kind": "text", "path": "text", "change": "text"}], "warnings": ["text"], "done": "flag"},
-    ),
+    "install": INSTALLED,
+    "uninstall": INSTALLED,
     "prompt": {"text": "text"},
 }
 

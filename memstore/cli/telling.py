@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from memstore.cli.state import State
 from memstore.cli.terminal import plural, printable
 
 if TYPE_CHECKING:
+    from memstore.app import Memstore
     from memstore.files.report import Noted, SyncReport
     from memstore.outcomes import Saved
 
@@ -75,6 +76,24 @@ def tell_conflicts(state: State, noted: Iterable[Noted], *, would: bool = False)
     if conflicts := sum(one.what == "conflict" for one in noted):
         told = plural(conflicts, "conflict")
         state.report(f"there would be {told}" if would else f"{told}: see `memstore conflicts`")
+
+
+def missing(memories: Memstore) -> frozenset[str]:
+    """The names of memories whose files somebody has just deleted; one more look believes it."""
+    folder = memories.place.folder
+    return frozenset() if folder is None else memories.store.missing(folder)
+
+
+def tell_doubts(state: State, memories: Memstore, gone: Collection[str] = ()) -> list[str]:
+    """What a person should know of memories that are handed out, on standard error. Returns it, for JSON.
+
+    `gone`: those of them whose file is missing.
+    """
+    doubts = [*memories.undecided]
+    doubts += [f"{name}: its file is gone; that it is deleted is believed at the next look" for name in sorted(gone)]
+    for doubt in doubts:
+        state.note(f"note: {doubt}")
+    return doubts
 
 
 def tell_troubles(state: State, files: SyncReport) -> None:

@@ -64,6 +64,9 @@ def test_many_files_gone_stop_it_until_a_person_decides(run: Run, folder: Path):
         run("write", f"note-{number}", "text")
     for path in folder.glob("note-*.md"):
         path.unlink()
+    for verdict in ("--accept", "--restore"):
+        assert f"`memstore sync {verdict}`" in run("sync", "--dry-run").err
+        assert f"`memstore sync {verdict}`" in run("sync", "--dry-run", "--json").json["files"]["notices"][0]
     stopped = run("sync")
     assert stopped.code == 5
     assert "--restore" in stopped.err or "restore" in stopped.err
@@ -91,7 +94,7 @@ def test_what_is_put_back_is_not_counted_as_taken_in(run: Run, folder: Path):
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        ("link", "it is a link that leaves the folder; replace the link by a plain file or move it away, then run `memstore sync`"),
+        ("link", "it is a link that leaves the folder; replace the link by a plain file or move it away, then"),
         ("directory", "it is a directory; move it away, then run `memstore sync`"),
         ("FIFO", "it is a FIFO; move it away, then run `memstore sync`"),
         ("hard link", "it is a hard link: the same file has another name; replace it by a copy of its own, then"),

@@ -92,6 +92,72 @@ def test_a_retired_memory_can_still_be_shown(run: Run):
     assert "(retired)" in run("show", "note").out
 
 
+@pytest.fixture
+def swept(run: Run, folder: Path) -> Path:
+    """A folder of twelve memories, ten of whose files are gone."""
+    for number in range(12):
+        run("write", f"note-{number}", "some words")
+    for number in range(10):
+        (folder / f"note-{number}.md").unlink()
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("list",), ("show", "note-3"), ("show", "note-11"), ("search", "words"), ("search", "words", "--all-projects")],
+)
+def test_where_nothing_was_decided_reading_says_so(run: Run, swept: Path, command: tuple[str, ...]):
+    told = run(*command)
+    assert told.code == 0 and "note-" in told.out
+    line = next(line for line in told.err.splitlines() if line.startswith("note: nothing was decided in "))
+    assert str(swept) in line and "of 12 files 10 are gone" in line
+    assert "`memstore sync --accept`" in line and "`memstore sync --restore`" in line
+    assert run(*command, "--json").json["notices"] == [line.removeprefix("note: ")]
+    run("sync", "--restore")
+    assert "note: " not in run(*command).err
+    assert run(*command, "--json").json["notices"] == []
+
+
+def test_where_nothing_was_decided_status_says_what_is_shown_and_what_is_not_taken_in(run: Run, swept: Path):
+    shown = f"folder:     {swept} (writes are shown there, but no edit of a file is taken in)\n"
+    told = run("status")
+    assert shown in told.out and "note: nothing was decided in" in told.err
+    run("append", "note-11", "more")
+    assert "more" in (swept / "note-11.md").read_text()
+    status = run("status", "--json").json["files"]
+    assert status["folder"] == str(swept) and "nothing was decided" in status["notices"][0]
+
+
+def test_status_says_where_nothing_is_projected(run: Run, folder: Path):
+    run("write", "note", "text")
+    (folder / ".memstore").write_text(
+        (folder / ".memstore").read_text().replace(run("where", "--json").json["store"], "another")
+    )
+    assert f"folder:     {folder} (nothing is projected there)\n" in run("status").out
+    assert run("status", "--json").json["files"]["folder"] is None
+
+
+@pytest.mark.parametrize("command", ["show", "list"])
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_memory_whose_file_has_just_been_deleted_is_marked(
+    run: Run, folder: Path, command: str, options: tuple[str, ...]
+):
+    run("write", "note", "text")
+    run("write", "other", "text")
+    (folder / "note.md").unlink()
+    told = run(command, *(("note",) if command == "show" else ()), *options)
+    gone = "note.md: its file is gone; that it is deleted is believed at the next look"
+    assert told.err == f"note: {gone}\n"
+    if options:
+        assert told.json["notices"] == [gone]
+    elif command == "show":
+        assert "  (file gone)\n" in told.out
+    else:
+        assert [line.split("\t")[4] for line in told.out.splitlines()] == ["file gone", ""]
+    run("sync")
+    assert run("show", "note").err == "" and "(retired)" in run("show", "note").out
+
+
 def test_nothing_that_steers_a_terminal_is_printed(run: Run):
     run("write", "note", NASTY, "-d", NASTY)
     for command in (
