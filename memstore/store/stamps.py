@@ -34,10 +34,12 @@ def is_waiting(connection: apsw.Connection, folder: str) -> bool:
     return bool(row and row[0])
 
 
-def missing_names(connection: apsw.Connection, folder: str) -> frozenset[str]:
-    """The names whose files were not there when a folder was last looked at."""
+def missing_names(connection: apsw.Connection, folder: str, among: Sequence[str] | None = None) -> frozenset[str]:
+    """The names whose files were not there when a folder was last looked at; of all, or of those among these."""
+    chosen = "" if among is None else f" AND s.name IN ({','.join('?' * len(among))})"
     rows = connection.execute(
-        "SELECT s.name FROM shown s JOIN folder f ON f.pk = s.folder WHERE f.path = ? AND s.missing_since IS NOT NULL",
-        (folder,),
+        "SELECT s.name FROM shown s JOIN folder f ON f.pk = s.folder WHERE f.path = ? AND s.missing_since IS NOT NULL"
+        + chosen,
+        (folder, *(among or ())),
     )
     return frozenset(row[0] for row in rows)

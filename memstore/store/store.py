@@ -306,10 +306,10 @@ class Store:
         with self.view() as connection:
             return search.search(connection, query, filters, limit, offset)
 
-    def missing(self, folder: str) -> frozenset[str]:
-        """The names whose files were not there when a folder was last looked at."""
+    def missing(self, folder: str, among: Sequence[str] | None = None) -> frozenset[str]:
+        """The names whose files were not there when a folder was last looked at; of all, or of those among these."""
         with self.view() as connection:
-            return missing_names(connection, os.path.realpath(folder))
+            return missing_names(connection, os.path.realpath(folder), among)
 
     def index(self, shelf: Shelf = SHELF) -> list[Line]:
         """The lines of an index, in order."""
