@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.client.api import SUMMARY, Api, Model, Script, saying
 
@@ -21,6 +22,7 @@ QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
 }
 PASSED_ON = ("GIT_", "HOME", "MEMSTORE_HOME", "PATH", "PYTHON", "XDG_")
+ALLOWED = "Bash,Read,Edit,Write,mcp__plugin_memstore_memstore"
 DEADLINE = 240.0
 
 
@@ -51,10 +53,27 @@ class Session:
         told = f"exit {code}\n{self.out.read_text('utf-8')[-3000:]}\n{self.err.read_text('utf-8')[-3000:]}"
         assert not self.script.failures, f"{self.script.failures!r}\n{told}"
         assert code == 0, told
+        unwell = [hook for hook in self.hooks if hook["exit_code"] != 0 or hook["stderr"]]
+        assert not unwell, unwell
         return told
 
     @property
-    def events(self) -> list[dict[str, object]]:
+    def hooks(self) -> list[dict[str, Any]]:
+        """How the hooks went: `hook_name`, `exit_code`, `stdout`, `stderr`."""
+        return [event for event in self.events if event.get("subtype") == "hook_response"]
+
+    @property
+    def hooked(self) -> set[str]:
+        """The events for which hooks were started, with tool or source behind a colon."""
+        return {event["hook_name"] for event in self.events if event.get("subtype") == "hook_started"}
+
+    @property
+    def opening(self) -> dict[str, Any]:
+        """What the client says of itself at the start: tools, skills, MCP servers, plugins."""
+        return next(event for event in self.events if event.get("subtype") == "init")
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
         """What it wrote on its output: `stream-json`, a line each."""
         return [json.loads(line) for line in self.out.read_text("utf-8").split("\n") if line]
 
@@ -146,9 +165,13 @@ class Client:
 
     def command(self, prompt: str, *options: str) -> list[str]:
         words = [os.fspath(self.program), "-p", *([prompt] if prompt else []), "--output-format", "stream-json"]
-        words += ["--verbose", *(("--plugin-dir", os.fspath(self.plugin)) if self.plugin else ())]
+        words += [
+            "--verbose",
+            "--include-hook-events",
+            *(("--plugin-dir", os.fspath(self.plugin)) if self.plugin else ()),
+        ]
         # The list of tools takes all words that follow, so it stands last.
-        return [*words, *options, "--allowedTools", "Bash,Read,Edit,Write"]
+        return [*words, *options, "--allowedTools", ALLOWED]
 
     def run(self, cwd: Path, prompt: str, model: Model, *, agents: Model = SUMMARY, resume: str = "") -> Session:
         return self.start(cwd, prompt, model, agents=agents, resume=resume).finish()
