@@ -47,8 +47,8 @@ def start(event: Event, env: Mapping[str, str], start_worker: Starter) -> tuple[
         if place.folder is None:
             return "", _line(place.refusal)
         return _Start(event, env, world, place, os.path.realpath(place.folder), start_worker).told()
-    except Mendable as error:
-        return "", _line(f"{error}" + (f" ({error.hint})" if error.hint else ""))
+    except MemstoreError as error:
+        return "", _told(error)
 
 
 class _Start:
@@ -72,7 +72,7 @@ class _Start:
             with Memstore.open(world=self._world) as app:
                 return self._in_store(app, kept, busy)
         except Mendable as error:
-            return "", _line(f"{error}" + (f" ({error.hint})" if error.hint else ""))
+            return "", _told(error)
 
     def _keep_base(self) -> tuple[bool, str]:
         """Before anything else: the row of what is loaded. Where the store cannot be written it is spooled."""
@@ -84,6 +84,8 @@ class _Start:
         text, why = self._loaded, connection if isinstance(connection, str) else ""
         if not isinstance(connection, str):
             try:
+                if self._folder not in sessions.folders(connection):
+                    return False, ""
                 text = sessions.surely_loaded(connection, self._folder, self._loaded, now)
                 quick.write(connection, sessions.STATEMENTS, [self._base(text, now)], durable=True)
             except quick.Error as error:
@@ -324,6 +326,10 @@ def _trouble(report: SyncReport | None) -> str:
     if report.folder is None or report.stopped:
         return report.notices[0] if report.notices else ""
     return f"{report.pending[0].path} is not shown: {report.pending[0].reason}" if report.pending else ""
+
+
+def _told(error: MemstoreError) -> str:
+    return _line(f"{error} ({error.hint})" if error.hint else str(error))
 
 
 def _line(text: str) -> str:

@@ -255,9 +255,9 @@ def counts(connection: apsw.Connection) -> dict[str, int]:
         "SELECT (SELECT count(*) FROM memory WHERE state = 'live'), (SELECT count(*) FROM memory WHERE state ="
         " 'retired'), (SELECT count(*) FROM version), (SELECT count(*) FROM operation),"
         " (SELECT count(*) FROM conflict WHERE resolved IS NULL), (SELECT count(*) FROM set_aside),"
-        " (SELECT count(*) FROM line WHERE live = 1)",
+        " (SELECT count(*) FROM line WHERE live = 1), (SELECT count(*) FROM job WHERE state = 'failed')",
     )
-    names = ("live", "retired", "versions", "operations", "conflicts", "set_aside", "lines")
+    names = ("live", "retired", "versions", "operations", "conflicts", "set_aside", "lines", "failed_jobs")
     return dict(zip(names, row or (), strict=True))
 
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -173,12 +174,17 @@ def at_rest(desk: Desk) -> None:
         free = free + 1 if all(_is_free(os.path.join(store, name)) for name in ("work-next", "work-now")) else 0
 
 
-def settled(desk: Desk, true: Any) -> None:
-    """Returns once this is so: a worker brings it about."""
+def until(true: Callable[[], object]) -> None:
+    """Returns once this is so."""
     end = time.monotonic() + _PATIENCE
     while not true():
-        assert time.monotonic() < end, "no worker brought it about"
+        assert time.monotonic() < end, "nobody brought it about"
         time.sleep(0.05)
+
+
+def settled(desk: Desk, true: Callable[[], object]) -> None:
+    """Returns once this is so, and the worker that brought it about has ended."""
+    until(true)
     at_rest(desk)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 from memstore.core.plan import Wanted
 from tests.files.desk import Desk, topic
-from tests.hooks.calls import Session, at_rest, inbox, settled
+from tests.hooks.calls import Session, at_rest, inbox, settled, until
 
 INDEX = "# Notes\n\n- [A](a.md) — about a\n"
 STAMPED = "---\nname: a\ndescription: d\nmetadata:\n  node_type: memory\n  type: project\n  modified: {}\n---\n\n{}"
@@ -338,6 +339,44 @@ def test_text_of_memories_is_one_line_and_harmless_where_a_session_is_told_of_it
     unshown(shop, "b", "words\n", nasty)
     told = Session(shop, "s").starts().context
     assert "\x1b" not in told and "\u202e" not in told and max(map(len, told.split("\n"))) <= 200
+
+
+def test_the_first_session_of_a_second_configuration_has_its_base_as_well(shop: Desk):
+    other = shop.second()
+    other.folder.mkdir(parents=True)
+    other.put("MEMORY.md", "# Notes\n\n- only here\n")
+    session = Session(other, "s", variables=other.variables)
+    session.starts()
+    assert ("load", "settled", "MEMORY.md", "s") in inbox(shop) or ("load", "done", "MEMORY.md", "s") in inbox(shop)
+    with shop.memories.store.view() as connection:
+        (found,) = connection.execute("SELECT folder, coalesce(result, taken) FROM inbox WHERE session = 's'")
+    assert found[0] == str(other.folder.resolve())
+
+
+def test_many_hooks_at_once_start_one_worker_that_works_and_one_that_waits(shop: Desk):
+    store = shop.memories.store.directory
+    session = Session(shop, "s")
+    with open(f"{store}/work-now", "wb") as working:
+        fcntl.flock(working, fcntl.LOCK_EX)
+        for number in range(5):
+            session.writes(f"note-{number}.md", topic(f"note-{number}"))
+        until(lambda: len(workers(shop)) <= 1)
+        assert len(workers(shop)) == 1
+    settled(shop, lambda: all(shop.head(f"note-{number}") for number in range(5)))
+    assert workers(shop) == []
+
+
+def workers(desk: Desk) -> list[str]:
+    """The processes that work for this store, or wait."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            command = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"work" in command and desk.memories.store.id.encode() in command:
+            found.append(entry.name)
+    return found
 
 
 # The client's switches, and pausing

@@ -8,8 +8,9 @@ import resource
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,7 @@ import pytest
 
 from memstore.hook import LARGEST, SECONDS
 from tests.files.desk import Desk, topic
-from tests.files.outages import Unable, read_only
+from tests.files.outages import Unable, no_room, read_only, small_disk
 from tests.hooks.calls import HOOK, Answer, Session, at_rest, database, inbox, spooled, start
 
 GRACE = 5.0
@@ -266,6 +267,38 @@ def _look_afterwards(desk: Desk, weather: Weather, path: Path) -> None:
     with desk.memories.store.view() as connection:
         jobs = connection.execute("SELECT count(*) FROM job").get
     assert jobs <= 1
+
+
+def test_on_a_full_disk_the_line_says_so_and_nothing_is_lost_of_what_was_there(tmp_path: Path, home: Path):
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(small_disk(home / "memstore", "size=2m"))
+        except Unable as unable:
+            pytest.skip(str(unable))
+        desk = Desk(tmp_path, 0.0)
+        stack.callback(desk.close)
+        desk.folder.mkdir(parents=True)
+        desk.put("a.md", topic("a"))
+        desk.memories.sync()
+        desk.memories.close()
+        session = Session(desk, "s")
+        with no_room(home / "memstore"):
+            told = session.writes("a.md", topic("a", body="on a full disk\n")).check(SECONDS["PostToolUse"] + GRACE)
+            assert "is not recorded" in told.message and "the spool: No space left on device" in told.message
+        at_rest(desk)
+        desk.memories = desk.open()
+        desk.memories.sync()
+        assert "on a full disk" in desk.text("a") and desk.number("a") == 2
+
+
+def test_a_hook_whose_input_never_ends_gives_up_in_time(shop: Desk):
+    reading, writing = os.pipe()
+    begin = time.monotonic()
+    with os.fdopen(writing, "wb"):
+        done = subprocess.run([sys.executable, "-I", "-S", HOOK, "SessionEnd"], stdin=reading, capture_output=True)
+    os.close(reading)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert SECONDS["SessionEnd"] <= time.monotonic() - begin < SECONDS["SessionEnd"] + GRACE
 
 
 # What comes on standard input
