@@ -171,7 +171,7 @@ class Memstore:
 
     def memories(self, *, retired: bool = False) -> list[Memory]:
         """All memories, by path."""
-        self._look()
+        self.look()
         return self.store.memories(self.shelf, retired=retired)
 
     def show(self, name: str, *, version: int | None = None, token: str | None = None) -> tuple[Memory, Version]:
@@ -191,7 +191,8 @@ class Memstore:
         if hits and self._freshen([hit.path for hit in hits]):
             hits = self.store.search(query, chosen, limit)
         # What somebody has deleted is not handed out, although its deletion is believed only at a second look.
-        gone = self.store.missing(self.place.folder) if hits and self.place.folder is not None else ()
+        folder = self.place.folder
+        gone = self.store.missing(folder, [hit.path for hit in hits]) if hits and folder is not None else ()
         return query, [hit for hit in hits if hit.path not in gone] if gone else hits
 
     def log(self, name: str | None = None, *, since: int = 0, limit: int = -1) -> list[tuple[Operation, Made]]:
@@ -329,10 +330,11 @@ class Memstore:
         """Takes in what was edited, if the folder or one of these files tells of an edit. True where it did."""
         news = has_news(self.store, self.place.folder, names)
         if news:
-            self._look()
+            self.look()
         return news
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Takes in what was edited, and notes in `undecided` why not. Reading methods call it where there is news."""
         report = self.files.absorb()
         doubtful = report.folder is None and self.place.folder is not None and self.store.writable
         self.undecided = report.notices if doubtful else ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,12 +10,14 @@ import click
 
 from memstore.cli import inputs, terminal
 from memstore.cli.state import State, json_option
-from memstore.cli.telling import absorbed, missing, tell_doubts, tell_troubles
+from memstore.cli.telling import absorbed, lines_left_out, missing, tell_doubts, tell_troubles, without_room
 from memstore.cli.terminal import plural, printable, printable_text, when
 from memstore.core.model import INDEX_NAME
 from memstore.errors import NotFound
+from memstore.files.report import SyncReport
 
 if TYPE_CHECKING:
+    from memstore.app import Memstore
     from memstore.core.model import Memory
     from memstore.files.watch_lock import Watcher
     from memstore.outcomes import Status
@@ -95,8 +96,9 @@ def list_command(
 @json_option
 @click.pass_obj
 def show(state: State, name: str, number: int | None, token: str | None, raw: bool) -> None:
-    """Show a memory: its version, its token, its text.
+    """Show a memory: its version, its token, its text. With NAME `MEMORY.md`: the whole index.
 
+    The index is shown as the store has it, also the lines for which there is no room in its file.
     What cannot be seen or would steer the terminal is shown as an escape; --raw and --json change nothing.
     """
     if number is not None and token is not None:
@@ -107,9 +109,11 @@ def show(state: State, name: str, number: int | None, token: str | None, raw: bo
         except NotFound:
             if name.casefold() not in _INDEX_NAMES:
                 raise
-            at = os.path.join(memories.place.placement.directory, INDEX_NAME)
-            told = f"{INDEX_NAME} is no memory but the index of the memory folder: {at}"
-            raise NotFound(told, hint="read that file, or see `memstore list`") from None
+            if number is not None or token is not None:
+                told = f"{INDEX_NAME} is the index, which has no versions of its own"
+                raise NotFound(told, hint="`memstore log` tells what changed it") from None
+            _show_index(state, memories, raw)
+            return
         gone = missing(memories)
         doubts = tell_doubts(state, memories, gone.intersection([memory.path] if memory.state.live else []))
     content = version.state.content
@@ -139,6 +143,28 @@ def show(state: State, name: str, number: int | None, token: str | None, raw: bo
     marks = _marks(memory, gone)
     head = f"{terminal.bold(printable(version.state.path))}  {', '.join(facts)}" + (f"  ({marks})" if marks else "")
     state.say(f"{head}\n\n{printable_text(content).rstrip(chr(10))}")
+
+
+def _show_index(state: State, memories: Memstore, raw: bool) -> None:
+    from memstore.core.index_values import END, in_order
+
+    memories.look()
+    doubts = tell_doubts(state, memories)
+    rows = in_order(memories.store.index())
+    content = "\n".join(row.text for row in rows).encode("utf-8", "surrogatepass")
+    if state.json:
+        from memstore.cli.shapes import content_shape
+
+        state.emit("show", {"memory": None, "version": None, **content_shape(content), "notices": doubts})
+    elif raw:
+        click.echo(content, nl=False)
+    else:
+        lines = plural(sum(row.rank != END for row in rows), "line")
+        files = SyncReport(memories.place.folder)
+        lacking = without_room(len(memories.files.omissions()), lines_left_out(files))
+        file = f"; the file has no room for {lacking}" if lacking else ""
+        head = f"{terminal.bold(INDEX_NAME)}  the index as the store has it: {lines}{file}"
+        state.say(f"{head}\n\n{printable_text(content).rstrip(chr(10))}")
 
 
 @click.command()
@@ -191,10 +217,14 @@ def _facts(found: Status, undecided: bool) -> list[tuple[str, str]]:
     ]
     if not place.placement.enabled:
         facts.append(("note", f"the client's memory is switched off: {place.placement.why}"))
+    if counts["failed_jobs"]:
+        facts.append(("jobs", f"{plural(counts['failed_jobs'], 'job')} failed"))
     if found.paused:
         facts.append(("paused", f"{', '.join(found.paused)}: automatic saving rests until `memstore resume`"))
     facts += map(absorbed, files.absorbed)
     facts += [("no room", path) for path in files.omitted]
+    if lines := lines_left_out(files):
+        facts.append(("no room", f"{plural(lines, 'other line')}: see `memstore show {INDEX_NAME}`"))
     return facts
 
 

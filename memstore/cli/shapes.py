@@ -85,6 +85,7 @@ FILES: Shape = {
     "removed": ["text"],
     "pending": [{**REFUSED, "step": "text"}],  # saved, but their files could not be written
     "omitted": ["text"],  # memories that found no room in the index
+    "omitted_lines": "number",  # other lines that found none in its file: `memstore show MEMORY.md` has them
     "waiting": ["text"],  # gone or unsettled files that a second look decides
     "notices": ["text"],
     "seq": "number or null",  # of the operation that took edits in
@@ -145,7 +146,8 @@ SHAPES: dict[str, Shape] = {
         ("write", "append", "edit", "set", "rename", "delete", "pin", "unpin", "supersede", "restore"), SAVED
     ),
     "list": {"memories": [MEMORY], "notices": ["text"]},
-    "show": {"memory": MEMORY, "version": VERSION, **CONTENT, "notices": ["text"]},
+    # Of the index (MEMORY.md) memory and version are null, and the content is all that the store has of it.
+    "show": {"memory": "memory or null", "version": "version or null", **CONTENT, "notices": ["text"]},
     "search": {
         "words": ["text"],
         "hits": [HIT],
@@ -244,6 +246,7 @@ SHAPES: dict[str, Shape] = {
 
 NAMED: dict[str, object] = {
     "content": CONTENT,
+    "memory": MEMORY,
     "version": VERSION,
     "files": FILES,
     "saved": SAVED,
@@ -363,6 +366,8 @@ def noted_shape(noted: Noted) -> Shape:
 
 def files_shape(report: SyncReport) -> Shape:
     """What became of the files."""
+    from memstore.cli.telling import lines_left_out
+
     return {
         "folder": report.folder,
         "taken_over": report.taken_over,
@@ -371,6 +376,7 @@ def files_shape(report: SyncReport) -> Shape:
         "removed": list(report.removed),
         "pending": [{"path": one.path, "reason": one.reason, "step": one.step} for one in report.pending],
         "omitted": list(report.omitted),
+        "omitted_lines": lines_left_out(report),
         "waiting": list(report.waiting),
         "notices": list(report.notices),
         "seq": report.seq,

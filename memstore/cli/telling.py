@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from memstore.cli.state import State
 from memstore.cli.terminal import plural, printable
+from memstore.core.model import INDEX_NAME
+from memstore.errors import PlaceRefused
 
 if TYPE_CHECKING:
     from memstore.app import Memstore
@@ -104,8 +106,31 @@ def tell_troubles(state: State, files: SyncReport) -> None:
         state.note(f"not projected: {unshown.path}: {unshown.reason}; {unshown.step}")
     for path in files.waiting:
         state.note(f"waiting: {path} is decided by the next look")
-    if files.omitted:
-        state.note(
-            f"the index has no room for {plural(len(files.omitted), 'memory', 'memories')}: found by search,"
-            " named by `memstore status`"
-        )
+    lines = lines_left_out(files) if files.omitted or INDEX_NAME in files.projected else 0
+    if files.omitted or lines:
+        found = "found by search, named by `memstore status`"
+        where = f"see `memstore show {INDEX_NAME}`" if lines else found
+        state.note(f"the index has no room for {without_room(len(files.omitted), lines)}: {where}")
+
+
+def without_room(memories: int, lines: int) -> str:
+    """What an index has no room for: `2 memories and 3 lines`."""
+    parts = [plural(memories, "memory", "memories")] if memories else []
+    return " and ".join([*parts, *([plural(lines, "line")] if lines else [])])
+
+
+def lines_left_out(files: SyncReport) -> int:
+    """How many lines of the index, those of memories aside, are in the store and not in the folder's file."""
+    from memstore.core import index_lines
+    from memstore.files.folder import Folder
+    from memstore.files.walk import FileRead
+
+    try:
+        folder = None if files.folder is None else Folder.open(files.folder)
+        if folder is None:
+            return 0
+        with folder:
+            found = folder.read(INDEX_NAME)
+    except PlaceRefused:
+        return 0
+    return index_lines.lines_left_out(found.content.decode("utf-8", "replace")) if isinstance(found, FileRead) else 0

@@ -33,10 +33,12 @@ _SIMPLE = re.compile(r"[\w-]+\.md", re.ASCII)
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _MORE = re.compile(
     r"\s*[-*+] (?:…|\.\.\.) (?:[0-9][0-9,. ]*more memor(?:y|ies))?(?: and )?"
-    r"(?:[0-9][0-9,. ]*more lines? kept in the store)?: find them with `memstore search`\s*\Z"
+    r"(?:(?P<lines>[0-9][0-9,. ]*)more lines? kept in the store)?"
+    r": (?:find them with `memstore search`|see `memstore show MEMORY\.md`)\s*\Z"
 )
 # The client's, with the figures and the advice of whatever version: a size, the limit, and then more words.
 _WARNING = re.compile(r"\s*>\s*WARNING: (?:\S*/)?MEMORY\.md is (?:at )?[0-9][0-9.,]* ?[A-Za-z]+ .*\blimit\b")
+_DIGITS = 9
 _LONG = 1_000
 """How far into a line links in running text are looked for; a pointer's own link is read wherever it ends."""
 
@@ -165,6 +167,14 @@ def without_ours(pieces: Sequence[Piece]) -> list[int]:
         elif not _MORE.match(piece.bare):
             kept.append(at)
     return kept
+
+
+def lines_left_out(text: str) -> int:
+    """How many lines our count in an index says were left out, those of memories aside."""
+    for line in reversed(text.split("\n")):
+        if match := _MORE.match(line):
+            return int("".join(filter(str.isdecimal, match["lines"] or "0"))[:_DIGITS])
+    return 0
 
 
 @dataclass(frozen=True, slots=True)

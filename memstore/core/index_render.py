@@ -78,13 +78,17 @@ def chosen(rows: Sequence[Line], entries: Mapping[str, Entry], limits: Limits = 
 
 
 def more_line(memories: int, lines: int) -> str:
-    """The last line of an index that could not hold everything. Reading knows it by its form (rule 4)."""
+    """The last line of an index that could not hold everything. Reading knows it by its form (rule 4).
+
+    A search finds memories, and no other line of the index.
+    """
     parts = []
     if memories or not lines:
         parts.append(f"{memories} more {'memory' if memories == 1 else 'memories'}")
     if lines:
         parts.append(f"{lines} more {'line' if lines == 1 else 'lines'} kept in the store")
-    return f"- … {' and '.join(parts)}: find them with `memstore search`"
+    where = "see `memstore show MEMORY.md`" if lines else "find them with `memstore search`"
+    return f"- … {' and '.join(parts)}: {where}"
 
 
 def due_lines(rows: Sequence[Line], entries: Mapping[str, Entry]) -> list[AddLine]:

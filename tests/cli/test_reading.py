@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from memstore.cli.shapes import SHAPES
 from tests.cli.conftest import Run
+from tests.cli.test_shapes import has_shape
 
 NASTY = "\x1b]0;title\x07\u202egnp.exe\u200b\ufeffx"
 
@@ -217,9 +219,65 @@ def test_status_takes_in_what_was_edited(run: Run, folder: Path):
 
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "memory.md", "Memory.MD", "MEMORY"])
-def test_show_says_where_the_index_is(run: Run, folder: Path, name: str):
+def test_show_prints_the_index(run: Run, folder: Path, name: str):
+    run("write", "note", "text", "-d", "why")
+    index = folder / "MEMORY.md"
+    index.write_text(f"# Mine\n\n{index.read_text()}")
+    assert run("show", name).out.startswith("MEMORY.md  the index as the store has it: 3 lines\n\n# Mine\n\n- [")
+    assert run("show", name, "--raw").raw == index.read_bytes()
+    shown = run("show", name, "--json").json
+    assert (shown["content"], shown["encoding"]) == (index.read_text(), "utf-8")
+    assert (shown["memory"], shown["version"], shown["notices"]) == (None, None, [])
+    assert has_shape(shown, {"memstore": "number", "command": "text", **SHAPES["show"]})
+    for options in (("--version", "1"), ("--token", "0123456789ab")):
+        refused = run("show", name, *options)
+        assert refused.code == 3 and "memstore log" in refused.err
+
+
+def test_show_prints_an_index_that_is_empty(run: Run):
     run("write", "note", "text")
-    told = run("show", name)
-    assert told.code == 3
-    assert f"the index of the memory folder: {folder / 'MEMORY.md'}\n" in told.err
-    assert "memstore list" in told.err
+    run("delete", "note")
+    assert run("show", "MEMORY.md", "--raw").raw in (b"", b"\n")
+    assert run("show", "MEMORY.md").out == "MEMORY.md  the index as the store has it: 0 lines\n\n\n"
+
+
+def test_h11_lines_by_hand_without_room_are_counted_named_and_shown_whole(run: Run, folder: Path):
+    run("write", "first", "text")
+    index = folder / "MEMORY.md"
+    by_hand = [f"line {number} by hand" for number in range(230)]
+    index.write_text("\n".join([*by_hand, index.read_text()]))
+    run("sync")
+    made = run("write", "second", "text")
+    text = index.read_text()
+    lines = 230 - sum(line in text.split("\n") for line in by_hand)
+    assert lines > 0
+    counted = f"{lines} more lines kept in the store: see `memstore show MEMORY.md`\n"
+    assert text.endswith(f"- … 2 more memories and {counted}")
+    told = f"the index has no room for 2 memories and {lines} lines: see `memstore show MEMORY.md`\n"
+    assert told in made.err
+    assert f"no room:    {lines} other lines: see `memstore show MEMORY.md`\n" in run("status").out
+    assert "no room:    first.md\n" in run("status").out
+    assert run("status", "--json").json["files"]["omitted_lines"] == lines
+    assert run("write", "third", "text", "--json").json["files"]["omitted_lines"] == lines
+    shown = run("show", "MEMORY.md")
+    assert f": 233 lines; the file has no room for 3 memories and {lines} lines\n" in shown.out
+    whole = run("show", "MEMORY.md", "--json").json["content"].split("\n")
+    for output in (shown.out.split("\n"), run("show", "MEMORY.md", "--raw").out.split("\n"), whole):
+        assert [line for line in output if line.endswith(" by hand")] == by_hand
+        assert sum(".md)" in line for line in output) == 3
+        assert not any("more lines" in line for line in output)
+    # A file that somebody wrote past the limits leaves nothing out.
+    index.write_text("\n".join(whole))
+    run("sync")
+    assert run("status", "--json").json["files"]["omitted_lines"] == 0
+
+
+def test_lines_without_room_are_told_also_where_every_memory_has_its_line(run: Run, folder: Path):
+    run("write", "first", "text")
+    run("pin", "first")
+    index = folder / "MEMORY.md"
+    index.write_text("\n".join([*(f"line {number} by hand" for number in range(230)), index.read_text()]))
+    run("sync")
+    told = run("set", "first", "description", "so that its line changes")
+    assert "(first.md)" in index.read_text() and "more memor" not in index.read_text()
+    assert "the index has no room for 32 lines: see `memstore show MEMORY.md`\n" in told.err

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memstore.core.index import base_of, merge, take_in
-from memstore.core.index_lines import parse, without_ours
+from memstore.core.index_lines import lines_left_out, parse, without_ours
+from memstore.core.index_render import more_line
 from memstore.core.index_values import AddLine, Line
 
 
@@ -36,6 +37,8 @@ def rows_of(text: str, kind: str = "pointer", hook_by: str = "hand") -> list[Lin
     [
         "- … 3 more memories: find them with `memstore search` and ask the team first",
         "- … 3 more memories: see the memstore wiki",
+        "- … 3 more lines kept in the store: see `memstore show MEMORY.md` of the other project",
+        "- … 3 more lines kept in the store: see `memstore show notes.md`",
         "> WARNING: docs/MEMORY.md is 3 weeks old, check before you trust it",
         "> WARNING: MEMORY.md is 2 people's work",
     ],
@@ -43,6 +46,37 @@ def rows_of(text: str, kind: str = "pointer", hook_by: str = "hand") -> list[Lin
 def test_index_rule_04_words_that_somebody_put_on_such_a_line_are_theirs(line: str) -> None:
     assert without_ours(parse(line)) == [0]
     assert [added.text for added in take_in(f"# Notes\n\n{line}\n", lambda path: None)][:3] == ["# Notes", "", line]
+
+
+@pytest.mark.parametrize("number", ["1", "43", "12,345", "9" * 5_000])
+@pytest.mark.parametrize(
+    ("line", "lines"),
+    [
+        ("- … N more memories: find them with `memstore search`", False),
+        ("- … N more lines kept in the store: see `memstore show MEMORY.md`", True),
+        ("- … N more memories and N more lines kept in the store: see `memstore show MEMORY.md`", True),
+        ("- … N more lines kept in the store: find them with `memstore search`", True),  # as it was worded before
+        ("* ... N more memories and N more lines kept in the store: find them with `memstore search`", True),
+    ],
+)
+def test_index_rule_04_our_count_is_never_absorbed_whatever_number_and_wording_it_has(
+    line: str, lines: bool, number: str
+) -> None:
+    line = line.replace("N", number)
+    assert without_ours(parse(f"a\n{line}\nb")) == [0, 2]
+    assert lines_left_out(f"a\n{line}\n") == (int(number.replace(",", "")[:9]) if lines else 0)
+
+
+@pytest.mark.parametrize("memories", [0, 1, 3, 1_234])
+@pytest.mark.parametrize("lines", [0, 1, 12, 1_234])
+def test_index_rule_04_what_we_write_is_known_again(memories: int, lines: int) -> None:
+    assert without_ours(parse(more_line(memories, lines))) == []
+    assert lines_left_out(more_line(memories, lines)) == lines
+    assert ("memstore show MEMORY.md" in more_line(memories, lines)) == (lines > 0)
+
+
+def test_an_index_without_a_count_leaves_no_line_out() -> None:
+    assert lines_left_out("- … 3 more lines, by hand\n- [a](a.md)\n") == 0
 
 
 def test_index_rule_03_one_hook_written_by_hand_is_an_edit_however_short_the_index_is() -> None:
