@@ -47,12 +47,12 @@ def shown(place: Place, path: str) -> tuple[str, str]:
 @pytest.mark.parametrize("path", [workers.PATH, workers.INDEX])
 def test_no_inserted_line_is_lost(path: str, place: Place):
     create(place, "first\n")
-    told = crowd(EIGHT, workers.insert, place, path, 8)
+    told = crowd(EIGHT, workers.insert, place, path, 5)
     text, file = shown(place, path)
     assert text == file
     lines = text.split("\n")
     assert sorted(line for line in lines if line.startswith("line ")) == sorted(line for some in told for line in some)
-    assert len(lines) == EIGHT * 8 + 2
+    assert len(lines) == EIGHT * 5 + 2
     if path == workers.PATH:
         for some in told:  # each writer's own lines stand in its order, the last on top
             assert [line for line in lines if line in some] == some[::-1]
@@ -60,9 +60,9 @@ def test_no_inserted_line_is_lost(path: str, place: Place):
 
 def test_no_replaced_text_is_lost(place: Place):
     create(place, "".join(f"slot {number}: 0.\n" for number in range(EIGHT)))
-    crowd(EIGHT, workers.replace, place, 8)
+    crowd(EIGHT, workers.replace, place, 5)
     text, file = shown(place, workers.PATH)
-    assert text == file == "".join(f"slot {number}: 8.\n" for number in range(EIGHT))
+    assert text == file == "".join(f"slot {number}: 5.\n" for number in range(EIGHT))
 
 
 def test_a_replacement_of_what_has_just_changed_is_refused_and_not_acknowledged(place: Place):

@@ -10,7 +10,13 @@ from multiprocessing.synchronize import Barrier
 
 from anthropic.tools import BetaAbstractMemoryTool, ToolError
 
+import memstore.app
+import memstore.files.sync
+import memstore.tool_files
 from memstore.memory_tool import MemstoreMemoryTool
+
+PRELOADED = (memstore.app, memstore.files.sync, memstore.tool_files)
+"""What a first command loads, so that the fork server has it."""
 
 PATH = "/memories/list.md"
 INDEX = "/memories/MEMORY.md"
