@@ -32,6 +32,7 @@ from memstore.errors import (
 )
 from memstore.mcp.pages import page_of
 
+_ENCODED = json.JSONEncoder(ensure_ascii=False).encode
 _PATH = re.compile(r"(?<![\w.<])~?/[^\s'\"`,;()]*[^\s'\"`,;().:]")
 
 _MESSAGES: tuple[tuple[type[MemstoreError], str, str], ...] = (
@@ -61,7 +62,7 @@ def answer(facts: Mapping[str, object], *texts: str) -> Answer:
 
 def dumped(facts: Mapping[str, object]) -> str:
     """One line of JSON."""
-    return json.dumps({key: value for key, value in facts.items() if value is not None}, ensure_ascii=False)
+    return _ENCODED({key: value for key, value in facts.items() if value is not None})
 
 
 def moment(at: int) -> str:

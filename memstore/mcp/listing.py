@@ -19,7 +19,7 @@ from memstore.store.search import MOST_HITS, Filters, Hit
 from memstore.store.store import Made
 
 _MOST = 200
-_EXCERPTS = 5
+_EXCERPTS = 3
 """How many of the best hits are shown with a piece of their text; the others with their description."""
 
 
