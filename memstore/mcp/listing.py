@@ -14,6 +14,7 @@ from memstore.errors import NameRefused
 from memstore.mcp.answers import Answer, answer, dumped, moment
 from memstore.mcp.desk import STORES
 from memstore.mcp.pages import fitting, number_cursor, refused, shortened
+from memstore.mcp.reading import doubt
 from memstore.store import reader
 from memstore.store.search import MOST_HITS, Filters, Hit
 from memstore.store.store import Made
@@ -66,7 +67,8 @@ def searching(memories: Memstore | None, text: str, kind: str | None, limit: int
     told = [dumped(_hit(hit, excerpts.get(hit.id))) for hit in page]
     number = fitting(told)
     more = start + number < len(hits)
-    return answer({"found": number, "next": str(start + number) if more else None}, "\n".join(told[:number]))
+    facts = {"found": number, "note": doubt(memories), "next": str(start + number) if more else None}
+    return answer(facts, "\n".join(told[:number]))
 
 
 def history(memories: Memstore, path: str | None, limit: int, cursor: str | None) -> Answer:

@@ -7,13 +7,20 @@ from memstore.core.index_render import render
 from memstore.errors import InputRefused
 from memstore.store import lines
 
+UNDECIDED = "edits of the memory files could not be taken in: the user sees why with `memstore status`"
+
 
 def index_text(memories: Memstore) -> str:
     """The index, as the client loads it."""
-    memories.files.absorb()
+    memories.look()
     with memories.store.view() as connection:
         rows = lines.rows(connection, memories.shelf)
         return render(rows, lines.entries(connection, memories.shelf)).text if rows else ""
+
+
+def doubt(memories: Memstore) -> str | None:
+    """What there is to know of a text that may be older than its file; None where there is nothing."""
+    return UNDECIDED if memories.undecided else None
 
 
 def decoded(content: bytes) -> str:

@@ -20,13 +20,14 @@ from memstore.errors import (
     OperationReused,
     StaleVersion,
 )
+from memstore.files.report import SyncReport
 from memstore.mcp.answers import Answer, answer, conflict, moment, refusal
 from memstore.mcp.arguments import Arguments
 from memstore.mcp.desk import PROJECT, Desk, check_store
 from memstore.mcp.listing import history, listing, searching, stores
 from memstore.mcp.names import document, is_index
 from memstore.mcp.pages import page_of, version_cursor
-from memstore.mcp.reading import decoded, index_text
+from memstore.mcp.reading import decoded, doubt, index_text
 from memstore.outcomes import Saved
 
 LARGEST = 102_400
@@ -158,7 +159,7 @@ def memory_undo(desk: Desk, given: Given) -> Answer:
                 "undone": undone.operation.seq,
                 "operation": undone.seq,
                 "documents": list(undone.changed),
-                "note": _not_shown(tuple(file.path for file in undone.files.pending), undone.changed),
+                "note": _not_shown(undone.files, undone.changed),
             }
         )
 
@@ -212,6 +213,7 @@ def _index(memories: Memstore, version: str | None, cursor: str | None) -> Answe
             "path": INDEX_NAME,
             "size": page.whole,
             "part": _part(page.start, page.end, page.whole),
+            "note": doubt(memories),
             "next": None if page.next is None else f"{token}-{page.next}",
         },
         page.text,
@@ -233,6 +235,7 @@ def _document(memories: Memstore, path: str, token: str | None, start: int) -> A
             "date": moment(version.at),
             "size": page.whole,
             "part": _part(page.start, page.end, page.whole),
+            "note": doubt(memories),
             "next": None if page.next is None else f"{version.token}-{page.next}",
         },
         page.text,
@@ -271,16 +274,16 @@ def _saved(saved: Saved) -> Answer:
         "version": memory.token,
         "done": saved.what,
         "operation": saved.seq,
-        "note": _not_shown(tuple(file.path for file in saved.files.pending), (memory.path,)),
+        "note": _not_shown(saved.files, (memory.path,)),
         "next": None if merged is None or merged.next is None else f"{memory.token}-{merged.next}",
     }
     return answer(facts, *([] if merged is None else [merged.text]))
 
 
-def _not_shown(pending: tuple[str, ...], changed: tuple[str, ...]) -> str | None:
-    if not set(pending) & set(changed):
+def _not_shown(files: SyncReport, changed: tuple[str, ...]) -> str | None:
+    if files.folder is not None and not {file.path for file in files.pending} & set(changed):
         return None
-    return "saved; its file could not be brought up to date yet, `memstore status` says why"
+    return "saved in the store; the file does not show it yet: the user sees why with `memstore status`"
 
 
 def _edited(text: str, old: str, new: str, everywhere: bool, head: Memory, version: str) -> str:

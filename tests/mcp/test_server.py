@@ -182,6 +182,23 @@ def test_calls_that_are_cancelled_are_done_wholly_or_not_at_all(place: Path, own
     assert {path.name for path in folder.glob("*.md")} == paths | {"MEMORY.md"}
 
 
+def test_a_call_that_waits_for_other_processes_holds_nothing_else_up(place: Path, own: Path):
+    with raw(place, own) as server:
+        server.begin()
+        server.call("memory_write", path="a.md", content="x", if_version="new")
+        other = apsw.Connection(str(database(own)))
+        other.execute("BEGIN IMMEDIATE")
+        call = {"name": "memory_write", "arguments": {"path": "b.md", "content": "x", "if_version": "new"}}
+        server.send(json.dumps({"jsonrpc": "2.0", "id": 70, "method": "tools/call", "params": call}).encode())
+        server.send(b'{"jsonrpc":"2.0","id":71,"method":"ping"}')
+        assert server.receive()["id"] == 71
+        late = server.receive()
+        assert late["id"] == 70 and json.loads(late["result"]["content"][0]["text"])["error"] == "StoreBusy"
+        other.execute("ROLLBACK")
+        other.close()
+        assert server.call("memory_write", **call["arguments"])["isError"] is False  # type: ignore[arg-type] # a dict
+
+
 def test_h20_an_idle_server_pins_nothing_of_the_log(place: Path, own: Path):
     with serving(place, own) as served:
         note(served, "first.md", "zebra")

@@ -192,6 +192,25 @@ def test_a_long_document_is_read_in_pages_of_one_version(served: Served):
         assert served.refused("memory_read", path="long.md", cursor=cursor).facts["error"] == "InputRefused"
 
 
+def test_h36_a_giant_that_somebody_else_wrote_is_found_by_a_short_line_and_read_in_pages(served: Served):
+    written(served, "small", "axolotl\n")
+    giant = text_of("giant", "axolotl " + "w " * 200_000 + "\n")
+    (served.folder / "giant.md").write_text(giant)
+    found = served.good("memory_search", query="axolotl")
+    assert {line["path"] for line in found.lines} == {"small.md", "giant.md"} and len(found.text) < 1_000
+    page = served.good("memory_read", path="giant.md")
+    assert len(page.text.encode()) <= 20_000 and page.facts["size"] == len(giant)
+    version = page.facts["version"]
+    late = served.refused("memory_write", path="giant.md", content="x", if_version="new")
+    assert len(late.text) <= 20_000 and served.good("memory_read", path="giant.md", cursor=late.facts["next"]).text
+    edit = {"path": "giant.md", "if_version": version, "old_text": "axolotl"}
+    assert "102,400" in served.refused("memory_edit", edit, new_text="a longer word").facts["hint"]
+    served.good("memory_edit", **edit, new_text="newt")
+    resource = served.portal.call(served.client.read_resource, "memory://project/giant.md")
+    text = resource.contents[0].text
+    assert len(text) < 201_000 and "memory_read" in text[-200:]
+
+
 def test_many_documents_are_listed_and_searched_in_pages(served: Served):
     source = served.home.parent / "many"
     source.mkdir()
