@@ -84,6 +84,8 @@ class Committer:
             if known is not None and known.content == index.file.content:
                 return
             accepted = accepted_index(lines.rows(connection), index.file.content, index.stamp)
+            begun = inbox.begun(connection, row.pk, INDEX_NAME)
+            accepted = replace(accepted, put=accepted.content in begun)  # a projection that nobody recorded
         self._store.show(row.pk, (accepted,))
 
     # What comes to light: rule 35, and the files of processes that died
@@ -107,15 +109,15 @@ class Committer:
         with self._store.view() as connection:
             base = shown.shown_row(connection, row.pk, item.target)
             keep = kept.kept(connection, row.pk, item.kept)
-            since = inbox.known_since(connection, row.pk, item.target)
             if keep is not None:
-                since = keep.since
                 base = None if keep.base is None else ShownRow(item.target, keep.memory, 0, keep.base, lines=keep.lines)
             elif item.target == INDEX_NAME:
                 base = older_base(base, shown.texts_before(connection, row.pk, INDEX_NAME), item.content)
             elif base is not None:
                 texts = shown.texts_before(connection, row.pk, item.target)
                 base = replace(base, content=made_from(item.content, base.content, texts))
+        # What became known may all be younger than the file, where nobody recorded what was known before.
+        since = () if keep is None else keep.since
         return Surprise(item.target, item.content, item.settled, base, item.kept, since=since)
 
     def look(self, folder: Folder, row: FolderRow, surprise: Surprise, found: Findings) -> str:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import errno
+import os
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from memstore.files.folder import Folder
 from memstore.store import spool
 from memstore.store.inbox import Arrival
+from memstore.store.shown import ShownChange, ShownRow
+from memstore.store.store import Store
 from tests.files.desk import Desk, noted, topic
 from tests.files.outages import failing
 from tests.files.sessions import Session
@@ -230,6 +235,32 @@ def test_a_call_that_was_given_up_and_comes_out_of_a_projection_takes_out_only_w
     lines = desk.read("MEMORY.md").split("\n")
     assert {"- by hand", "- by the session", "- [b](b.md)"} <= set(lines)
     assert desk.sync().quiet
+
+
+def test_what_is_saved_into_the_index_that_a_dead_process_replaced_takes_out_nothing_younger(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    indexed(desk)
+    session = Session(desk, "s")
+    session.load()
+    show = Store.show
+
+    def die_afterwards(self: Store, folder: int, changes: Sequence[ShownChange], **how: Any) -> None:
+        if any(isinstance(change, ShownRow) and change.put for change in changes):
+            raise Killed
+        show(self, folder, changes, **how)
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(Store, "show", die_afterwards)
+        desk.memories.rename("a", "b")
+    desk.sync()
+    left = desk.put(f".memstore-{2**22 + 1}-{'0' * 16}~MEMORY.md", f"{INDEX}- into the old file\n")
+    os.utime(left, (1, 1))
+    desk.put("MEMORY.md", f"{INDEX}- by hand\n")
+    session.write("MEMORY.md", f"{INDEX}- by the session\n")
+    desk.sync()
+    lines = desk.read("MEMORY.md").split("\n")
+    assert {"- into the old file", "- by hand", "- by the session"} <= set(lines)
 
 
 class Hindered(Session):
