@@ -141,18 +141,18 @@ def test_half_a_surrogate_pair_is_decoded_as_it_stands_on_disk(raw: bytes, text:
 
 
 COMMANDS = [
-    ("cat /home/me/.claude/projects/-srv-shop/memory/a.md", True),
+    ("cat /srv/me/.claude/projects/-srv-shop/memory/a.md", True),
     ("cat ~/.claude/projects/-srv-shop/memory/a.md", True),
     ("cd $HOME/.claude/projects && rm -- -srv-shop/memory/a.md", True),
     ("sed -i s/a/b/ MEMORY.md", True),
-    ("ls /home/me/src/memory", False),
+    ("ls /srv/me/src/memory", False),
     ("", False),
 ]
 
 
 @pytest.mark.parametrize(("command", "spoken"), COMMANDS)
 def test_a_command_speaks_of_the_folder_by_its_path_or_by_its_last_names(command: str, spoken: bool):
-    assert names_folder(command, "/home/me/.claude/projects/-srv-shop/memory", "/home/me") is spoken
+    assert names_folder(command, "/srv/me/.claude/projects/-srv-shop/memory", "/srv/me") is spoken
 
 
 def test_ids_and_texts_that_are_shown_are_short_and_plain():
