@@ -13,6 +13,7 @@ from memstore import Memstore, Mendable, Wanted
 from memstore.core.changes import ChangeSet, Revise
 from memstore.core.frontmatter import set_field
 from memstore.core.model import Applied
+from memstore.files.report import SyncReport
 from memstore.store.store import Store
 from memstore.world import World
 
@@ -78,7 +79,7 @@ def test_a_hand_edit_of_an_index_line_outlives_a_write_that_moves_the_line_meanw
         return real(self, change_set, **more)  # type: ignore[arg-type]  # passed on as it came
 
     monkeypatch.setattr(Store, "apply", apply)
-    monkeypatch.setattr(here.memories.files, "absorb", lambda: None)
+    monkeypatch.setattr(here.memories.files, "absorb", lambda: SyncReport(None))
     here.memories.files.run()
     monkeypatch.undo()
     assert moved
