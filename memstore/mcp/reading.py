@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from memstore.app import Memstore
-from memstore.core.index_render import render
+from memstore.core.index_values import in_order
 from memstore.errors import InputRefused
-from memstore.store import lines
 
 UNDECIDED = "edits of the memory files could not be taken in: the user sees why with `memstore status`"
 
 
 def index_text(memories: Memstore) -> str:
-    """The index, as the client loads it."""
+    """The whole index, also the lines for which its file has no room."""
     memories.look()
-    with memories.store.view() as connection:
-        rows = lines.rows(connection, memories.shelf)
-        return render(rows, lines.entries(connection, memories.shelf)).text if rows else ""
+    return "\n".join(row.text for row in in_order(memories.store.index(memories.shelf)))
 
 
 def doubt(memories: Memstore) -> str | None:

@@ -53,7 +53,7 @@ def read(desk: Desk, uri: str) -> str:
     store, path = of_uri(uri)
     check_store(store)
     if is_index(path):
-        return desk.use(index_text)
+        return _cut(desk.use(index_text), INDEX_NAME)
     path = document(path)
     return _cut(desk.use(lambda memories: _text(memories, path)), path)
 
