@@ -69,7 +69,7 @@ def unsigned(text: bytes | None, head: bytes | None, known: Collection[bytes], *
         return None
     if any(alike(text, other) for other in known):
         return None
-    base = _nearest(text, sorted(known))
+    base = _nearest(text, sorted(known, key=lambda one: (one != head, one)))  # of equally near ones rather the head
     if older:
         base = shared(base, text)
     return _merged(base, head, text, rule=7)

@@ -319,3 +319,24 @@ def test_a_file_of_many_rows_is_worked_in_whole(desk: Desk):
         session.edit("a.md", "five\n", f"five\n{number}\n")
     desk.sync()
     assert desk.read("a.md") == desk.text("a") == topic("a", body=BODY + "".join(f"{n}\n" for n in reversed(range(60))))
+
+
+@pytest.mark.parametrize("between", [False, True])
+@pytest.mark.parametrize("before", [False, True])
+def test_sessions_whose_hooks_tell_in_another_order_make_no_conflict(desk: Desk, before: bool, between: bool):
+    lines = "shop is at 0.\n\npay is at 0.\n\nauth is at 0.\n"
+    settled(desk, body=lines)
+    shop, pay, auth = (Session(desk, name) for name in ("shop", "pay", "auth"))
+    for session, name in ((shop, "shop"), (pay, "pay"), (auth, "auth")):
+        session.edit("a.md", f"{name} is at 0", f"{name} is at 1")
+    desk.sync()
+    if before:
+        desk.sync()
+    first = auth.calls_edit("a.md", "auth is at 1", "auth is at 2").begin().act()
+    shop.calls_edit("a.md", "shop is at 1", "shop is at 2").begin().act().tell()
+    if between:
+        desk.sync()
+    first.tell()
+    desk.sync()
+    assert desk.memories.conflicts() == []
+    assert desk.text("a").endswith("shop is at 2.\n\npay is at 1.\n\nauth is at 2.\n")
