@@ -104,9 +104,7 @@ def find_renames(absent: Mapping[str, Shown], new: Mapping[str, File]) -> dict[s
     texts = {name: each for name, each in texts.items() if name not in same_text}
     written = {name: each for name, each in written.items() if name not in same_text.values()}
     same_name = _pairs(_by(texts, _field_name), _by(written, _field_name))
-    kept = {
-        old: to for old, to in same_name.items() if any(_mostly_same_lines(text, after[to]) for text in texts[old])
-    }
+    kept = {old: to for old, to in same_name.items() if any(_mostly_same_lines(text, after[to]) for text in texts[old])}
     return same_text | kept
 
 

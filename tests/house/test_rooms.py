@@ -29,7 +29,11 @@ HEAVY = {"anthropic", "filelock", "mcp", "mcp_types", "merge3", "platformdirs", 
 
 DOORS = {
     ("memstore/memory_tool.py", "anthropic"),
-    *((f"memstore/mcp/{module}.py", name) for module in ("notices", "server", "shapes") for name in ("mcp", "mcp_types")),
+    *(
+        (f"memstore/mcp/{module}.py", name)
+        for module in ("notices", "server", "shapes")
+        for name in ("mcp", "mcp_types")
+    ),
 }
 """Modules that nobody imports but for the library's sake."""
 
