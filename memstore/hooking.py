@@ -22,7 +22,7 @@ import time
 from collections.abc import Mapping
 
 from memstore.claude import hooks, nearby
-from memstore.store import quick, sessions, spool
+from memstore.store import quick, sessions
 from memstore.store.quick import Record
 
 _PATIENCE = {"UserPromptSubmit": 100, "PreToolUse": 200, "SessionEnd": 300}
@@ -150,8 +150,11 @@ class Hook:
         connection = None if store is None else self._open(home, store)
         if store is None or connection is None or isinstance(connection, str) or event.session_id is None:
             return ""
-        if spool.waiting(home, store):
-            self.start_worker(home, store, [])
+        if os.path.isdir(os.path.join(home, "spool")):
+            from memstore.store import spool
+
+            if spool.waiting(home, store):
+                self.start_worker(home, store, [])
         heard, last = sessions.heard(connection, event.session_id), sessions.last_operation(connection)
         if heard == last or self._is_paused(connection, event, here):
             return ""
@@ -196,6 +199,8 @@ class Hook:
             if not paused and (folders or self._name == "Stop"):
                 self.start_worker(home, store, folders)
             return ""
+        from memstore.store import spool
+
         try:
             spool.put(home, store, records, self._now)
         except OSError as error:

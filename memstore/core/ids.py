@@ -5,8 +5,6 @@ Pure: the clock and the random bytes are handed in.
 
 from __future__ import annotations
 
-from memstore.errors import Defect
-
 try:
     # `hashlib` gives this very function, but loads OpenSSL first: 8 ms, more than the rest of a hook's start.
     from _blake2 import blake2b
@@ -23,6 +21,8 @@ def uuid7(milliseconds: int, random_bits: bytes) -> str:
     `random_bits` is exactly 10 bytes; six of its bits give way to version and variant.
     Raises Defect when the time does not fit in 48 bits or the bytes are too few or too many.
     """
+    from memstore.errors import Defect  # most who come here make no id, and a hook counts each import
+
     if not 0 <= milliseconds < 1 << 48:
         raise Defect("the time does not fit in 48 bits of milliseconds")
     if len(random_bits) != _RANDOM_BYTES:
