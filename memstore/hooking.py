@@ -90,7 +90,7 @@ class Hook:
             folder, store, name = claim
             found = nearby.read_small(os.path.join(folder, name))
             record = self._arrival(event, here, folder, name, "open", found, None, hooks.expected(event, found))
-            self._write(home, store, [record], durable=False)  # without it the call is heard of when it is done
+            self._write(home, store, [record])  # without it the call is heard of when it is done
         return "", ""
 
     def _after(self, event: hooks.Event, here: tuple[str, str, str | None], home: str) -> tuple[str, str]:
@@ -164,7 +164,7 @@ class Hook:
             told = changes_line(paths, who)
         if paths or heard is None or last - heard > 50:
             record: Record = ("heard", (event.session_id, here[1], here[2], last, self._now))
-            quick.try_write(connection, sessions.STATEMENTS, [record], durable=False)
+            quick.try_write(connection, sessions.STATEMENTS, [record])
         return told if paths else ""
 
     def _ended(self, event: hooks.Event, here: tuple[str, str, str | None], home: str) -> tuple[str, str]:
@@ -224,17 +224,17 @@ class Hook:
         try:
             paused = self._is_paused(connection, event, here)
             if not (paused and quiet):
-                quick.write(connection, sessions.STATEMENTS, records, durable=True)
+                quick.write(connection, sessions.STATEMENTS, records)
         except quick.Error as error:
             return quick.reason(error), False
         finally:
             connection.close()
         return "", paused
 
-    def _write(self, home: str, store: str, records: list[Record], *, durable: bool) -> None:
+    def _write(self, home: str, store: str, records: list[Record]) -> None:
         connection = self._open(home, store)
         if not isinstance(connection, str):
-            quick.try_write(connection, sessions.STATEMENTS, records, durable=durable)
+            quick.try_write(connection, sessions.STATEMENTS, records)
             connection.close()
 
     def _open(self, home: str, store: str) -> quick.Connection | str:

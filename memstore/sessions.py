@@ -87,7 +87,7 @@ class _Start:
                 if self._folder not in sessions.folders(connection):
                     return False, ""
                 text = sessions.surely_loaded(connection, self._folder, self._loaded, now)
-                quick.write(connection, sessions.STATEMENTS, [self._base(text, now)], durable=True)
+                quick.write(connection, sessions.STATEMENTS, [self._base(text, now)])
             except quick.Error as error:
                 why = quick.reason(error)
             finally:

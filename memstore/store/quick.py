@@ -103,9 +103,13 @@ def open_quick(path: str, patience: int) -> apsw.Connection | str:
     return known
 
 
-def write(connection: apsw.Connection, statements: dict[str, str], records: list[Record], *, durable: bool) -> None:
-    """Carries the records out in one transaction. Raises apsw.Error. Not `durable`: a power cut may undo it."""
-    connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+def write(connection: apsw.Connection, statements: dict[str, str], records: list[Record]) -> None:
+    """Carries the records out in one transaction. Raises apsw.Error.
+
+    A power cut may undo it until somebody commits what has to last, as the worker does soon. The files that the records
+    tell of are no safer: the client does not wait for the disk either.
+    """
+    connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("BEGIN IMMEDIATE")
     try:
         for what, values in records:
@@ -117,10 +121,10 @@ def write(connection: apsw.Connection, statements: dict[str, str], records: list
         raise
 
 
-def try_write(connection: apsw.Connection, statements: dict[str, str], records: list[Record], *, durable: bool) -> str:
+def try_write(connection: apsw.Connection, statements: dict[str, str], records: list[Record]) -> str:
     """`write`; the answer says why it could not be done, or nothing."""
     try:
-        write(connection, statements, records, durable=durable)
+        write(connection, statements, records)
     except apsw.Error as error:
         return reason(error)
     return ""

@@ -51,7 +51,7 @@ def hooks(quick: bool) -> list[Row]:
     return [
         row("a prompt, nothing new", prompt),
         row("a file that was written goes into the inbox", written),
-        row("a session ends: a job is queued", ended),
+        row("a session ends: a job is queued", ended, limited=False),
         row("a session starts: synced, told", [took for at, took in enumerate(started) if at % 5 == 0], limited=False),
     ]
 
@@ -75,13 +75,19 @@ class _Hook:
         subprocess.run(command, input=data, cwd=self._cwd, env=self._environment, check=True, stdout=subprocess.DEVNULL)
 
     def prepare(self, number: int, store: str) -> None:
-        """The client has written a file, and no worker is at work."""
+        """No worker is at work, and the client has written a file, as the hook before that has told."""
         _rest(store)
         header = "---\nname: note-of-the-bench\ndescription: a note\ntype: project\n---\n\n"
         self._texts = self._texts[1], header + f"What round {number} wrote.\n" * 30
         with open(self._file + ".tmp.1", "w", encoding="utf-8") as file:
             file.write(self._texts[1])
         os.rename(self._file + ".tmp.1", self._file)
+        self.run(
+            "PreToolUse",
+            tool_name="Write",
+            tool_use_id=f"bench-{number}",
+            tool_input={"file_path": self._file, "content": self._texts[1]},
+        )
 
     def written(self, number: int) -> None:
         """What the client tells of that."""
