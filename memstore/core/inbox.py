@@ -59,9 +59,13 @@ def next_row(rows: Sequence[Row], shown: bytes | None, known: Collection[bytes])
     return min(firsts, key=lambda row: min((_distance(row.original or b"", text) for text in known), default=0))
 
 
-def unsigned(text: bytes | None, head: bytes | None, known: Collection[bytes], *, older: bool = False) -> Step | None:
+def unsigned(
+    text: bytes | None, head: bytes | None, known: Collection[bytes], shown: bytes | None = None, *, older: bool = False
+) -> Step | None:
     """Rule 7: the edit behind a text that nobody knows, such as a row's original; None where it is known.
 
+    Of equally near texts it is rather made from the one that is `shown` (the head may never have been in a file),
+    then from the head.
     `older`: what is known may have been written on top of it (a text that a session had seen some time before it
     wrote), so that a line it lacks may be younger than it is: then it takes nothing out.
     """
@@ -69,7 +73,7 @@ def unsigned(text: bytes | None, head: bytes | None, known: Collection[bytes], *
         return None
     if any(alike(text, other) for other in known):
         return None
-    base = _nearest(text, sorted(known, key=lambda one: (one != head, one)))  # of equally near ones rather the head
+    base = _nearest(text, sorted(known, key=lambda one: (one != shown, one != head, one)))
     if older:
         base = shared(base, text)
     return _merged(base, head, text, rule=7)

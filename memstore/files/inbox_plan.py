@@ -215,7 +215,8 @@ class NameInbox:
             if self._name == INDEX_NAME:
                 self._absorb_unknown_index(text, older=older)
             elif head is not None and head.state.live:
-                step = unsigned(text, head.state.content, self._known, older=older)
+                shown = None if self._row is None else self._row.content
+                step = unsigned(text, head.state.content, self._known, shown, older=older)
                 if step is not None:
                     self._step(step)
             elif not older:

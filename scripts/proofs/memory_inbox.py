@@ -18,8 +18,8 @@ def _take(row: Row, head: bytes, seen: bytes | None) -> Step:
 
 
 @lru_cache(maxsize=1 << 16)
-def _unsigned(text: bytes, head: bytes, known: frozenset[bytes], older: bool) -> Step | None:
-    return unsigned(text, head, known, older=older)
+def _unsigned(text: bytes, head: bytes, known: frozenset[bytes], shown: bytes, older: bool) -> Step | None:
+    return unsigned(text, head, known, shown, older=older)
 
 
 def take_one(memory: Memory, at: int, fault: str) -> Memory:
@@ -52,13 +52,14 @@ def take_all(memory: Memory, at: int, fault: str) -> Memory:
 
 
 def _absorb_text(memory: Memory, at: int, content: bytes | None, *, older: bool) -> Memory:
-    step = None if content is None else _unsigned(content, memory.head, memory.known, older)
+    shown = memory.places[at].shown.content
+    step = None if content is None else _unsigned(content, memory.head, memory.known, shown, older)
     return memory if step is None or content is None else _know(_step(memory, step), at, content)
 
 
 def merge_older(memory: Memory, content: bytes, base: bytes) -> Memory:
     """Takes in what a text has that its base has not; what it lacks may be younger than it is."""
-    step = _unsigned(content, memory.head, frozenset((base,)), True)
+    step = _unsigned(content, memory.head, frozenset((base,)), base, True)
     return memory if step is None else _step(memory, step)
 
 

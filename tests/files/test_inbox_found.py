@@ -14,7 +14,7 @@ from memstore.store import spool
 from memstore.store.inbox import Arrival
 from memstore.store.shown import ShownChange, ShownRow
 from memstore.store.store import Store
-from tests.files.desk import Desk, noted, topic
+from tests.files.desk import Desk, Silent, noted, topic
 from tests.files.outages import failing
 from tests.files.sessions import Session
 from tests.files.test_inbox import BODY, INDEX, Killed, die, settled
@@ -319,6 +319,16 @@ def test_a_file_of_many_rows_is_worked_in_whole(desk: Desk):
         session.edit("a.md", "five\n", f"five\n{number}\n")
     desk.sync()
     assert desk.read("a.md") == desk.text("a") == topic("a", body=BODY + "".join(f"{n}\n" for n in reversed(range(60))))
+
+
+def test_an_edit_that_nobody_knows_was_made_from_the_file_and_not_from_what_a_tool_wrote_meanwhile(desk: Desk):
+    settled(desk)
+    Silent(desk).write("a", BODY.replace("two\n", "two, by the tool\n"))
+    desk.edit("a.md", "two\n", "two, by hand\n")
+    Session(desk, "s").edit("a.md", "five\n", "five\nby the session\n")
+    desk.sync()
+    assert "two, by the tool" in desk.text("a") and "by the session" in desk.text("a")
+    assert ["two, by hand" in record.theirs.decode() for record in desk.memories.conflicts()] == [True]
 
 
 @pytest.mark.parametrize("between", [False, True])
