@@ -21,7 +21,7 @@ from memstore.store.store import Made
 
 _MOST = 200
 _EXCERPTS = 3
-"""How many of the best hits are shown with a piece of their text; the others with their description."""
+"""How many hits of a page are shown with a piece of their text: the best one, and those without a description."""
 
 
 def stores(memories: Memstore | None) -> Answer:
@@ -58,7 +58,7 @@ def searching(memories: Memstore | None, text: str, kind: str | None, limit: int
     query, hits = memories.search(text, filters=filters, limit=min(start + limit + 1, MOST_HITS))
     page = hits[start : start + limit]
     excerpts: dict[str, str] = {}
-    best = [hit.id for hit in page[: _EXCERPTS if start == 0 else 0]]
+    best = [hit.id for at, hit in enumerate(page) if at + start == 0 or not hit.description][:_EXCERPTS]
     if best:
         with memories.store.view() as connection:
             heads = [reader.by_id(connection, memory) for memory in best]

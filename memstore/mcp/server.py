@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
-from io import TextIOWrapper
 from typing import Any, BinaryIO, TypeVar, cast
 
 import anyio
@@ -20,7 +19,7 @@ from memstore.mcp.answers import Answer, refusal
 from memstore.mcp.catalogue import INSTRUCTIONS
 from memstore.mcp.desk import Desk
 from memstore.mcp.notices import Notices
-from memstore.mcp.wire import Lines
+from memstore.mcp.wire import Answers, Lines
 from memstore.mcp.worker import Worker
 from memstore.world import World
 
@@ -47,7 +46,7 @@ async def _serve(world: World, incoming: BinaryIO, outgoing: BinaryIO) -> None:
     server = handlers.server()
     options = server.create_initialization_options(NotificationOptions(resources_changed=True))
     lines = cast("anyio.AsyncFile[str]", Lines(incoming))
-    answers = anyio.wrap_file(TextIOWrapper(outgoing, encoding="utf-8", newline="\n"))
+    answers = cast("anyio.AsyncFile[str]", Answers(outgoing))
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_until_told, tasks.cancel_scope)

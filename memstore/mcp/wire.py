@@ -64,3 +64,23 @@ class Lines:
         if not line:
             raise StopAsyncIteration
         return mended(line)
+
+
+class Answers:
+    """Lines to a stream, each on its way as a whole when `write` is done."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    async def write(self, line: str) -> None:
+        """Sends it. A client that does not read holds up nothing but this."""
+        from anyio import to_thread
+
+        await to_thread.run_sync(self._send, line.encode("utf-8"))
+
+    async def flush(self) -> None:
+        """There is nothing left to send."""
+
+    def _send(self, line: bytes) -> None:
+        self._stream.write(line)
+        self._stream.flush()
