@@ -22,7 +22,7 @@ from memstore.files.walk import FileRead
 from memstore.store import inbox, kept, lines, shown
 from memstore.store.connection import Reading
 from memstore.store.kept import LetGo, TakenIn
-from memstore.store.shown import Aside, FolderRow, ShownRow
+from memstore.store.shown import Aside, Before, FolderRow, ShownRow
 from memstore.store.store import Store
 from memstore.world import World
 
@@ -128,13 +128,15 @@ class Committer:
         self._sessions.wait_for(row.path, surprise.name)
         late = self._sessions.given_up(row.path) & {surprise.name}
         self._sessions.work_in(row, found, partial(texts_at, folder, also=surprise), late)
+        # Whoever has that text in a buffer may save it later. Of a dead process nobody knows what it found there.
+        was = () if surprise.put is None else (Before(surprise.name, surprise.content),)
         for wait in _SETTLING:
             if surprise.settled:
                 refusal = self.take_in(row, surprise, found)
                 if refusal:
                     return refusal
                 if folder.discard(surprise.kept, surprise.content):
-                    self._store.show(row.pk, (LetGo(surprise.kept),), durable=False)
+                    self._store.show(row.pk, (LetGo(surprise.kept), *was), durable=False)
                     return ""
                 taken = surprise.content
             else:

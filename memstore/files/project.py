@@ -285,7 +285,8 @@ def _put(folder: Folder, tasks: list[Task], since: Since, found: Findings, outco
             continue
         outcome.shown.append(task.row)
         known = None if task.base is None else task.base.content
-        if result.came_out is not None and result.came_out != known:
+        # What is kept may be half a save: as an earlier text it would be the base of what it never gave to the store.
+        if result.kept is None and result.came_out is not None and result.came_out != known:
             outcome.shown.append(Before(name, result.came_out))
         found.projected.append(name)
         if result.kept is not None and result.came_out is not None:
