@@ -179,11 +179,8 @@ class _Start:
         with suppress(StoreBusy), app.store.change() as connection:
             last = sessions.last_operation(connection)
             transcript = self._event.transcript if nearby.is_transcript(self._event.transcript, self._env) else None
-            connection.execute(
-                sessions.STATEMENTS["started"],
-                (self._session, self._event.source[:20], root.worktree, root.branch, transcript, last,
-                 self._world.clock()),
-            )  # fmt: skip
+            values = (self._session, self._event.source[:20], root.worktree, root.branch, transcript, last)
+            sessions.write(connection, "started", (*values, self._world.clock()))
 
 
 # Pausing
@@ -218,8 +215,7 @@ def _set(app: Memstore, what: str, scope: str) -> bool:
         raise NotFound("this process belongs to no session", hint="give --worktree or --store")
     values = (scope, key, app.world.clock()) if what == "pause" else (scope, key)
     with app.store.change() as connection:
-        connection.execute(sessions.STATEMENTS[what], values)
-        return connection.changes() == 1
+        return sessions.write(connection, what, values)
 
 
 # The worker

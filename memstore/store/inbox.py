@@ -16,6 +16,7 @@ from memstore.core.ids import fingerprint
 from memstore.errors import StaleVersion
 from memstore.store.connection import Row, many, one
 from memstore.store.reader import text_content
+from memstore.store.sessions import ARRIVES, COMPLETES
 from memstore.store.writer import stored, text_row
 
 Kind = Literal["load", "read", "write", "edit"]
@@ -106,11 +107,7 @@ def receive(connection: apsw.Connection, arrivals: Sequence[Arrival]) -> None:
     """Puts rows into the inbox. A call that is done completes the row that said it was about to begin."""
     for call in arrivals:
         connection.execute(
-            "INSERT INTO inbox (id, kind, state, folder, name, session, message, worktree, branch, found, original,"
-            " result, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET state = 'done',"
-            " original = excluded.original, result = excluded.result, at = excluded.at"
-            " WHERE excluded.state = 'done' AND inbox.state IN ('open', 'dead', 'heard')"
-            " AND inbox.session = excluded.session AND inbox.folder = excluded.folder AND inbox.name = excluded.name",
+            f"{ARRIVES} WHERE true{COMPLETES}",
             (call.id, call.kind, call.state, call.folder, call.name, call.session, call.message, call.worktree,
              call.branch, _stored(call.found), _stored(call.original), _stored(call.result), call.at),
         )  # fmt: skip

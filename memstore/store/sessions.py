@@ -10,17 +10,22 @@ import apsw
 
 INDEX = "MEMORY.md"
 
+ARRIVES = (
+    "INSERT INTO inbox (id, kind, state, folder, name, session, message, worktree, branch, found, original, result, at)"
+    " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13"
+)
+# What the client overwrote it tells without CR; what was found before the call has them.
+COMPLETES = (
+    " ON CONFLICT (id) DO UPDATE SET state = 'done', original = iif(typeof(found) = 'text'"
+    " AND typeof(excluded.original) = 'text' AND replace(found, char(13, 10), char(10)) = excluded.original,"
+    " found, excluded.original), result = excluded.result, at = excluded.at"
+    " WHERE excluded.state = 'done' AND state IN ('open', 'dead', 'heard')"
+    " AND session = excluded.session AND folder = excluded.folder AND name = excluded.name"
+)
+"""A call that is done completes the row that said it was about to begin, and no other session's."""
+
 STATEMENTS = {
-    # What the client overwrote it tells without CR; what was found before the call has them.
-    "arrival": (
-        "INSERT INTO inbox (id, kind, state, folder, name, session, message, worktree, branch, found, original, result,"
-        " at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13"
-        " WHERE EXISTS (SELECT 1 FROM folder WHERE path = ?4) ON CONFLICT (id) DO UPDATE SET state = 'done',"
-        " original = iif(typeof(found) = 'text' AND typeof(excluded.original) = 'text'"
-        "  AND replace(found, char(13, 10), char(10)) = excluded.original, found, excluded.original),"
-        " result = excluded.result, at = excluded.at"
-        " WHERE excluded.state = 'done' AND state IN ('open', 'dead', 'heard')"
-    ),
+    "arrival": f"{ARRIVES} WHERE EXISTS (SELECT 1 FROM folder WHERE path = ?4){COMPLETES}",
     "job": (
         "INSERT INTO job (id, kind, state, session, transcript, cwd, event, at)"
         " VALUES (?1, 'extract', 'waiting', ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING"
@@ -45,6 +50,13 @@ STATEMENTS = {
     "pause": "INSERT INTO pause (scope, key, at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
     "resume": "DELETE FROM pause WHERE scope = ?1 AND key = ?2",
 }
+
+
+def write(connection: apsw.Connection, what: str, values: tuple[object, ...]) -> bool:
+    """Runs one of the statements; whether it changed anything. Call inside a write transaction."""
+    connection.execute(STATEMENTS[what], values)
+    return connection.changes() == 1
+
 
 LOADING = 10_000_000
 """Microseconds: what came into the index so shortly before a session's first hook, it may not have loaded."""
