@@ -116,8 +116,11 @@ class Writer:
                         name, lambda head: Append(head.id, content), "append", False, operation, reason, request
                     )
                 except NotFound:
-                    if self.look_up(name) is not None:
+                    found = self.look_up(name)
+                    if found is not None and not found.state.live:
                         raise
+                    if found is not None:
+                        continue  # it came between the two looks
                 try:
                     return self._write(name, Wanted(body=text), NEW, "refuse", "append", operation, reason, request)
                 except AlreadyExists:

@@ -159,6 +159,20 @@ def test_a_writer_that_was_overtaken_plans_again(writer: Writer, store: Store, m
     assert writer.find("log").state.content == b"theirs\nmine\n"
 
 
+def test_an_append_finds_what_came_between_its_looks(writer: Writer, store: Store, monkeypatch: pytest.MonkeyPatch):
+    real = Store.formerly_at
+    left = [lambda: put(store, create("log", "theirs\n"))]
+
+    def formerly_at(self: Store, *arguments: Any) -> Memory | None:
+        if left:
+            left.pop()()
+        return real(self, *arguments)
+
+    monkeypatch.setattr(Store, "formerly_at", formerly_at)
+    append(writer, "log", "mine")
+    assert writer.find("log").state.content == b"theirs\nmine\n"
+
+
 CALLS: dict[str, Callable[[Writer, str | None], Done]] = {
     "create": lambda writer, op: write(writer, "new", "x\n", operation=op),
     "create without a token": lambda writer, op: write(writer, "new", "x\n", None, operation=op),
