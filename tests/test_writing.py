@@ -164,9 +164,10 @@ def test_an_append_finds_what_came_between_its_looks(writer: Writer, store: Stor
     left = [lambda: put(store, create("log", "theirs\n"))]
 
     def formerly_at(self: Store, *arguments: Any) -> Memory | None:
+        found = real(self, *arguments)
         if left:
             left.pop()()
-        return real(self, *arguments)
+        return found
 
     monkeypatch.setattr(Store, "formerly_at", formerly_at)
     append(writer, "log", "mine")
