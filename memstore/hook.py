@@ -17,6 +17,7 @@ SECONDS = {
     "UserPromptSubmit": 3.0,
     "PreToolUse": 3.0,
     "PostToolUse": 5.0,
+    "PostToolUseFailure": 3.0,
     "Stop": 5.0,
     "PreCompact": 5.0,
     "SessionEnd": 1.3,

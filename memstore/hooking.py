@@ -6,6 +6,7 @@
 | UserPromptSubmit | says what others changed since the session last heard |
 | PreToolUse of Write, Edit | a row in the inbox: what is about to be written, and what lies there |
 | PostToolUse of Write, Edit, Read | the row is done; a worker takes it in |
+| PostToolUseFailure of Write, Edit | the row counts as given up, at once |
 | PostToolUse of Bash | where the command speaks of the folder, a worker looks at the files |
 | Stop, PreCompact, SessionEnd | a job for the extraction; after Stop the index lines that waited are due |
 
@@ -25,7 +26,7 @@ from memstore.claude import hooks, nearby
 from memstore.store import quick, sessions
 from memstore.store.quick import Record
 
-_PATIENCE = {"UserPromptSubmit": 100, "PreToolUse": 200, "SessionEnd": 300}
+_PATIENCE = {"UserPromptSubmit": 100, "PreToolUse": 200, "PostToolUseFailure": 200, "SessionEnd": 300}
 """Milliseconds for the store's lock; half a second for the others."""
 
 
@@ -50,8 +51,11 @@ class Hook:
         event = self._event(data)
         if event is None or event.session is None:
             return b""
-        here = nearby.checkout(event.cwd)
-        if here is None or (self._off is None and nearby.set_off(self._env, here[1], self._json)):
+        place = nearby.workplace(event.cwd, self._env)
+        if place is None:
+            return b""
+        started, event.cwd, here = place
+        if self._off is None and nearby.set_off(self._env, here[0], started, self._json):
             return b""
         context, message = self._act(event, here)
         return self._json.answer(self._name, context, message)
@@ -77,6 +81,8 @@ class Hook:
             return self._prompted(event, here, self._home), ""
         if self._name == "PreToolUse":
             return self._before(event, here, self._home)
+        if self._name == "PostToolUseFailure":
+            return self._failed(event, here, self._home)
         if self._name == "PostToolUse":
             shell = event.tool == "Bash"
             return self._after_shell(event, here, self._home) if shell else self._after(event, here, self._home)
@@ -112,6 +118,14 @@ class Hook:
             event, here, [] if event.tool == "Read" else [folder],
         )  # fmt: skip
         return "", message
+
+    def _failed(self, event: hooks.Event, here: tuple[str, str, str | None], home: str) -> tuple[str, str]:
+        claim = nearby.claimed(event.file_path, self._json) if event.tool in hooks.WRITERS else None
+        if claim is not None and event.tool_use is not None:
+            folder, store, name = claim
+            record: Record = ("failed", (event.tool_use, event.session, folder, name))
+            self._keep(home, store, [record], event, here, [])  # else the row is given up when its time is over
+        return "", ""
 
     def _after_shell(self, event: hooks.Event, here: tuple[str, str, str | None], home: str) -> tuple[str, str]:
         store = nearby.store_of(home, here[0], self._json)

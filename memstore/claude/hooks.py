@@ -4,6 +4,8 @@ No dataclass: importing them would cost more than everything else that a hook do
 
 Seen on the real client (2.1.332), and what this module makes of it:
 - An Edit whose text is missing, or there more than once, is refused before any hook hears of it.
+- A call that fails because the file has changed since the client looked is told of by `PostToolUseFailure`. One that
+  is not permitted, or whose target is a link, is told of by nothing after `PreToolUse`: its row's time runs out.
 - `originalFile` has no CR, though the file may; it is empty, not null, where an Edit made the file.
 - An Edit that puts nothing in the place of a whole line takes the end of the line along.
 - A Write answers with the text as it is on disk. An Edit does not: the file says it, if nobody was faster.

@@ -85,7 +85,9 @@ class NameInbox:
             rows = [_row(waiting.call) for waiting in candidates.values()]
             shown = None if self._row is None else self._row.content
             return self._take(candidates[next_row(rows, shown, self._known).id])
-        return self._bury() if self._texts is not None and self._dead else None
+        if self._texts is None:
+            return None
+        return self._bury() if self._dead else self._overwritten(self._texts)
 
     def _firsts(self) -> list[Waiting]:
         """Of each session the row that comes first: clocks go back, so that its own chain of originals counts too."""
@@ -107,7 +109,8 @@ class NameInbox:
 
     def _give_up(self, reason: str) -> Act:
         self._plan.notices.append(f"{self._name}: what sessions wrote there is not taken in: {reason}")
-        self._plan.shown += [Settle(each.call.id, each.call.state, "settled") for each in (*self._done, *self._dead)]
+        calls = (*self._done, *self._dead, *self._given_up)
+        self._plan.shown += [Settle(each.call.id, each.call.state, "settled") for each in calls]
         return Act(self._plan, None, "")
 
     def _looked(self, call: Arrival) -> Act:
@@ -164,6 +167,15 @@ class NameInbox:
                 return act
         self._plan.shown.append(Settle(call.id, call.state, "dead"))
         return Act(self._plan, None, "")
+
+    def _overwritten(self, texts: Sequence[bytes]) -> Act | None:
+        """What a call found that came to nothing, where somebody else has overwritten it since."""
+        for call in (waiting.call for waiting in self._given_up):
+            if call.found is not None and call.found not in texts:
+                act = self._absorb_unknown(call.found, older=True)
+                if act is not None:
+                    return act
+        return None
 
     # Rules 6 to 11
 

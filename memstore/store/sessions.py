@@ -24,8 +24,13 @@ COMPLETES = (
 )
 """A call that is done completes the row that said it was about to begin, and no other session's."""
 
+# A call that failed may have written all the same (it was interrupted): given up, but known again by its outcome.
 STATEMENTS = {
     "arrival": f"{ARRIVES} WHERE EXISTS (SELECT 1 FROM folder WHERE path = ?4){COMPLETES}",
+    "failed": (
+        "UPDATE inbox SET state = 'dead'"
+        " WHERE id = ?1 AND state = 'open' AND session = ?2 AND folder = ?3 AND name = ?4"
+    ),
     "job": (
         "INSERT INTO job (id, kind, state, session, transcript, cwd, event, at)"
         " VALUES (?1, 'extract', 'waiting', ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING"

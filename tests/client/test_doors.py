@@ -7,9 +7,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+import apsw
 import pytest
 
 from tests.client.api import Answer, Request, Say, Use, saying
@@ -100,6 +101,51 @@ def test_work_on_code_starts_no_process(client: Client, repository: Path, folder
     session = client.run(repository, "Change it.", edits)
     assert (repository / "code.py").read_text(encoding="utf-8") == "one = 2\n"
     assert not {name for name in session.hooked if "ToolUse" in name}
+
+
+SPOIL = """\
+import json, os, sys
+path = json.load(sys.stdin)["tool_input"]["file_path"]
+if os.path.isfile(path):
+    os.unlink(path)
+os.mkdir(path)
+"""
+"""A hook of somebody else's: when the client has looked at its target, that becomes a directory."""
+
+
+@pytest.mark.parametrize("tool", ["Write", "Edit"])
+def test_a_call_that_fails_is_given_up_at_once(
+    client: Client, repository: Path, folder: Path, tmp_path: Path, tool: str
+):
+    (tmp_path / "spoil.py").write_text(SPOIL, encoding="utf-8")
+    spoils = {"type": "command", "command": sys.executable, "args": [str(tmp_path / "spoil.py")]}
+    hooks = {"PreToolUse": [{"matcher": "Write|Edit", "hooks": [spoils]}]}
+    (client.home / ".claude" / "settings.json").write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
+    (repository / "code.py").write_text("The first.\n", encoding="utf-8")
+
+    def fails(path: Path) -> Generator[Answer, Request, None]:
+        given = {"file_path": str(path)}
+        yield Use("Read", given)
+        change = {"old_string": "The first.", "new_string": "The 1st."} if tool == "Edit" else {"content": TEXT}
+        request = yield Use(tool, given | change)
+        assert "EISDIR" in request.results[0], request.results
+
+    def model(request: Request) -> Generator[Answer, Request, None]:
+        yield from fails(folder / "first.md")
+        yield Say("It cannot be done.")
+
+    def coding(request: Request) -> Generator[Answer, Request, None]:
+        yield from fails(repository / "code.py")
+        yield Say("It cannot be done.")
+
+    session = client.run(repository, "Change it.", model)
+    assert {f"PreToolUse:{tool}", f"PostToolUseFailure:{tool}"} <= session.hooked
+    with closing(apsw.Connection(str(database(client)), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+        rows = list(connection.execute("SELECT state, session FROM inbox WHERE kind = ?", (tool.lower(),)))
+    assert rows == [("dead", session.id)]
+    session = client.run(repository, "Change the code.", coding)
+    assert f"PreToolUse:{tool}" in session.hooked, "the other's hook was not there"
+    assert f"PostToolUseFailure:{tool}" not in session.hooked
 
 
 def test_where_memory_is_switched_off_the_plugin_keeps_still(client: Client, repository: Path, folder: Path):

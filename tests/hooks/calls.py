@@ -133,6 +133,18 @@ class Session:
         }  # fmt: skip
         return self.hook("PostToolUse", **call, tool_input=given, tool_response=response)
 
+    def fails(self, name: str, old: str, new: str, given: dict[str, Any] | None = None) -> str:
+        """An Edit that the client was about to make and could not; gives its id. `given`: what the hook after it is
+        told instead."""
+        path = str(self.folder / name)
+        call = {"tool_name": "Edit", "tool_use_id": f"toolu_{next(_numbers)}"}
+        edit = {"file_path": path, "old_string": old, "new_string": new, "replace_all": False}
+        self.hook("PreToolUse", **call, tool_input=edit)
+        told = {"error": "File content has changed since it was last read.", "is_interrupt": False, "duration_ms": 3}
+        answer = self.hook("PostToolUseFailure", **{**call, "tool_input": edit, **told, **(given or {})})
+        assert answer.out == b""
+        return call["tool_use_id"]
+
     def reads(self, name: str, limit: int | None = None) -> Answer:
         path = str(self.folder / name)
         lines = (_as_told(self.file(name)) or "").split("\n")

@@ -8,10 +8,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memstore.core.plan import Wanted
+from memstore.store import sessions
 from tests.files.desk import Desk, topic
 from tests.hooks.calls import Session, at_rest, inbox, settled, until
 
@@ -175,6 +177,74 @@ def test_a_shell_command_that_names_the_folder_has_its_work_taken_in(shop: Desk)
     assert shop.head("b") is None
     Session(shop, "s").runs(f"cat > {shop.folder}/b.md")
     settled(shop, lambda: shop.head("b"))
+
+
+# Failing
+
+
+def test_nobody_waits_for_a_call_that_failed(shop: Desk):
+    one, other = Session(shop, "one"), Session(shop, "other")
+    one.fails("a.md", "two", "2")
+    assert inbox(shop) == [("edit", "dead", "a.md", "one")]
+    assert shop.memories.sync().quiet
+    other.edits("a.md", "three", "3")
+    settled(shop, lambda: shop.number("a") == 2)
+    assert "two\n3\n" in shop.text("a") and "2\n" not in shop.text("a")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"tool_use_id": "another"},
+        {"session_id": "another"},
+        {"agent_id": "helper"},
+        {"tool_input": {"file_path": "{folder}/MEMORY.md"}},
+        {"tool_input": {"file_path": "{folder}/../elsewhere/a.md"}},
+        {"tool_name": "Read"},
+    ],
+)
+def test_only_the_very_call_that_failed_is_given_up(shop: Desk, given: dict[str, Any]):
+    path = given.get("tool_input", {}).get("file_path", "").format(folder=shop.folder)
+    Session(shop, "s").fails("a.md", "two", "2", {**given, **({"tool_input": {"file_path": path}} if path else {})})
+    assert inbox(shop) == [("edit", "open", "a.md", "s")]
+
+
+def test_what_is_done_stays_done_whatever_is_told_of_it_later(shop: Desk, monkeypatch: pytest.MonkeyPatch):
+    session = Session(shop, "s")
+    with shop.memories.store.change() as connection:
+        sessions.write(connection, "pause", ("store", "", 0))  # no worker takes it in meanwhile
+    session.writes("a.md", topic("a", body="done\n"))
+    ((call,),) = inbox(shop, "id")
+    given = {"file_path": str(shop.folder / "a.md"), "content": "x"}
+    session.hook("PostToolUseFailure", tool_name="Write", tool_use_id=call, tool_input=given, error="no")
+    assert inbox(shop) == [("write", "done", "a.md", "s")]
+
+
+def test_a_call_that_failed_and_was_made_all_the_same_is_its_sessions(shop: Desk):
+    """It was interrupted when the file was in place already."""
+    session = Session(shop, "s")
+    session.fails("a.md", "two", "2")
+    shop.edit("a.md", "two", "2")
+    shop.memories.sync()
+    assert "2\n" in shop.text("a") and provenance(shop, "a")[:2] == ("agent", "s")
+
+
+def test_what_a_call_that_failed_had_found_and_another_overwrote_is_not_lost(shop: Desk):
+    shop.edit("a.md", "one\n", "one\nby hand\n")
+    Session(shop, "s").fails("a.md", "two", "2")
+    shop.put("a.md", topic("a", body="one\ntwo\nthree\nby a program\n"))
+    shop.memories.sync()
+    assert "by hand\n" in shop.text("a") and "by a program\n" in shop.text("a") and "2\n" not in shop.text("a")
+    assert shop.memories.sync().quiet
+
+
+def test_a_call_that_failed_under_a_name_of_no_memory_is_in_nobodys_way(shop: Desk):
+    session = Session(shop, "s")
+    session.edits("team/x.md", "", "words\n")
+    session.fails("team/x.md", "words", "more words")
+    session.edits("team/x.md", "words", "other words")
+    until(lambda: {state for (state,) in inbox(shop, "state")} == {"settled"})
+    assert shop.memories.sync().quiet
 
 
 # Turns

@@ -213,6 +213,9 @@ def _all_hooks(desk: Desk, weather: Weather, path: Path) -> dict[str, Answer]:
             "tool_response": {"content": topic("b"), "originalFile": None},
         },
         "PreToolUse Edit": {"tool_name": "Edit", "tool_use_id": "t2", "tool_input": edited},
+        "PostToolUseFailure Edit": {
+            "tool_name": "Edit", "tool_use_id": "t2", "tool_input": edited, "error": "no", "is_interrupt": False,
+        },
         "PostToolUse Read": {
             "tool_name": "Read", "tool_use_id": "t3", "tool_input": {"file_path": str(path)}, "tool_response": shown,
         },
