@@ -41,7 +41,7 @@ def conflicts(state: State, reference: str | None, everything: bool) -> None:
             found = [_pick(found, reference)]
             current = _current(memories, found[0])
     if state.json:
-        from memstore.cli.shapes import conflict_shape
+        from memstore.cli.shaping import conflict_shape
 
         state.emit("conflicts", {"conflicts": [conflict_shape(one) for one in found]})
         return

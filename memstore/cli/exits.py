@@ -110,7 +110,7 @@ def _tell(error: Exception, code: int, message: str, hint: str, as_json: bool) -
     if hint:
         click.echo(f"  {terminal.printable(hint)}", err=True)
     if as_json:
-        from memstore.cli.shapes import dumped, error_shape
+        from memstore.cli.shaping import dumped, error_shape
 
         click.echo(dumped({"memstore": 1, "error": error_shape(error, code, message, hint)}))
     return code

@@ -44,7 +44,7 @@ def sync(state: State, dry_run: bool, verdict: str | None) -> None:
     if dry_run:
         report = replace(report, notices=tuple(map(_with_the_verdicts, report.notices)))
     if state.json:
-        from memstore.cli.shapes import files_shape
+        from memstore.cli.shaping import files_shape
 
         state.emit("sync", {"dry_run": dry_run, "files": files_shape(report)})
     else:

@@ -50,7 +50,7 @@ def log(state: State, name: str | None, limit: int, since: int | None, patch: bo
         own = None if name is None else {version.token for version in memories.versions(name)}
         patches = {seq: _differences(memories, seq, index[seq]) for seq in index} if patch and not state.json else {}
     if state.json:
-        from memstore.cli.shapes import operation_shape
+        from memstore.cli.shaping import operation_shape
 
         keys = ("path", "change", "version", "token")
         made_shapes = [
@@ -130,7 +130,7 @@ def emit_differences(state: State, found: Iterable[Difference]) -> None:
 
 def difference_shape(one: Difference) -> dict[str, object]:
     """The shape of one difference."""
-    from memstore.cli.shapes import version_shape
+    from memstore.cli.shaping import version_shape
 
     return {
         "path": one.path,
@@ -197,7 +197,7 @@ def blame(state: State, name: str) -> None:
         memory, _ = memories.show(name)
         found = memories.blame(name)
     if state.json:
-        from memstore.cli.shapes import moment_shape
+        from memstore.cli.shaping import moment_shape
 
         lines = [
             {

@@ -74,7 +74,7 @@ def list_command(
         found.sort(key=lambda one: one.type or "\U0010ffff")
     found = found[:limit]
     if state.json:
-        from memstore.cli.shapes import memory_shape
+        from memstore.cli.shaping import memory_shape
 
         state.emit("list", {"memories": [memory_shape(one) for one in found], "notices": doubts})
         return
@@ -118,7 +118,7 @@ def show(state: State, name: str, number: int | None, token: str | None, raw: bo
         doubts = tell_doubts(state, memories, gone.intersection([memory.path] if memory.state.live else []))
     content = version.state.content
     if state.json:
-        from memstore.cli.shapes import content_shape, memory_shape, version_shape
+        from memstore.cli.shaping import content_shape, memory_shape, version_shape
 
         state.emit(
             "show",
@@ -153,7 +153,7 @@ def _show_index(state: State, memories: Memstore, raw: bool) -> None:
     rows = in_order(memories.store.index())
     content = "\n".join(row.text for row in rows).encode("utf-8", "surrogatepass")
     if state.json:
-        from memstore.cli.shapes import content_shape
+        from memstore.cli.shaping import content_shape
 
         state.emit("show", {"memory": None, "version": None, **content_shape(content), "notices": doubts})
     elif raw:
@@ -180,7 +180,7 @@ def status(state: State) -> None:
             shown = memories.files.settle()
             found = replace(found, files=replace(shown, omitted=found.files.omitted))
     if state.json:
-        from memstore.cli.shapes import files_shape
+        from memstore.cli.shaping import files_shape
 
         place = found.place
         shape = {
@@ -233,7 +233,7 @@ def _conflicts(number: int) -> str:
 
 
 def _watcher_shape(watcher: Watcher | None) -> dict[str, object] | None:
-    from memstore.cli.shapes import moment_shape
+    from memstore.cli.shaping import moment_shape
 
     if watcher is None:
         return None

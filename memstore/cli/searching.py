@@ -175,7 +175,7 @@ def _summary(found: Sequence[_Found], more: bool) -> str:
 
 
 def _shape(query: Query, found: Sequence[_Found], more: bool, unavailable: list[tuple[str, str]]) -> dict[str, object]:
-    from memstore.cli.shapes import moment_shape
+    from memstore.cli.shaping import moment_shape
 
     return {
         "words": [word.text for word in query.words],

@@ -73,7 +73,7 @@ class State:
 
     def emit(self, command: str, shape: Mapping[str, object]) -> None:
         """Prints the one JSON object of a command; `shapes` says what is in it."""
-        from memstore.cli.shapes import dumped
+        from memstore.cli.shaping import dumped
 
         click.echo(dumped({"memstore": 1, "command": command, **shape}))
 

@@ -44,7 +44,7 @@ def tell_saved(state: State, command: str, saved: Saved, detail: str = "") -> No
 
 def saved_shape(saved: Saved) -> dict[str, object]:
     """A write and what became of its files, as JSON has it."""
-    from memstore.cli.shapes import files_shape, memory_shape
+    from memstore.cli.shaping import files_shape, memory_shape
 
     return {
         "what": saved.what,

@@ -31,7 +31,7 @@ def import_command(state: State, directory: str, dry_run: bool) -> None:
     with state.open(make=True) as memories, _progress(state, "taking in") as progress:
         report = memories.import_directory(state.path(directory), dry_run=dry_run, progress=progress)
     if state.json:
-        from memstore.cli.shapes import noted_shape
+        from memstore.cli.shaping import noted_shape
 
         shape = {
             "dry_run": dry_run,

@@ -40,7 +40,7 @@ def undo(state: CliState, reference: str, dry_run: bool, operation: str | None) 
             return
         undone = memories.undo(reference, operation=operation)
     if state.json:
-        from memstore.cli.shapes import files_shape, operation_shape
+        from memstore.cli.shaping import files_shape, operation_shape
 
         shape = {
             "dry_run": False,
@@ -126,7 +126,7 @@ def _settings(now: State, then: State) -> Iterator[str]:
 
 def _tell_preview(state: CliState, found: Operation, differences: list[Difference]) -> None:
     if state.json:
-        from memstore.cli.shapes import operation_shape
+        from memstore.cli.shaping import operation_shape
 
         shape = {
             "dry_run": True,

@@ -79,7 +79,7 @@ def _watch(state: State, memories: Memstore, interval: float, stopped: Callable[
 
 def _tell(state: State, report: SyncReport) -> None:
     if state.json:
-        from memstore.cli.shapes import files_shape
+        from memstore.cli.shaping import files_shape
 
         state.emit("watch", {"files": files_shape(report)})
     tell_each(state, report)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from memstore.cli.main import SECTIONS
-from memstore.cli.shapes import ERROR, NAMED, SHAPES, content_shape, dumped, moment_shape
+from memstore.cli.shapes import ERROR, NAMED, SHAPES
+from memstore.cli.shaping import content_shape, dumped, moment_shape
 from tests.cli.conftest import Run
 
 

@@ -10,7 +10,8 @@ from tests.cli.conftest import Run
 
 HEAVY = {
     "rich", "pathlib", "subprocess", "logging", "asyncio", "yaml", "merge3", "platformdirs", "filelock",
-    "tempfile", "shutil", "sqlite3", "memstore.cli.shapes", "memstore.cli.where", "memstore.cli.writing",
+    "tempfile", "shutil", "sqlite3", "memstore.cli.shapes", "memstore.cli.shaping", "memstore.cli.where",
+    "memstore.cli.writing",
 }  # fmt: skip
 
 
