@@ -15,6 +15,17 @@ CREATE TABLE conflict (
     resolution  TEXT
 ) STRICT;
 
+CREATE TABLE cursor (
+    kind       TEXT NOT NULL,
+    session    TEXT NOT NULL,
+    transcript TEXT NOT NULL,
+    message    TEXT NOT NULL,
+    offset     INTEGER NOT NULL,
+    digest     BLOB NOT NULL,
+    at         INTEGER NOT NULL,
+    PRIMARY KEY (kind, session)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE folder (
     pk       INTEGER PRIMARY KEY,
     path     TEXT NOT NULL UNIQUE,
@@ -55,7 +66,7 @@ CREATE TABLE job (
     at         INTEGER NOT NULL,
     tries      INTEGER NOT NULL DEFAULT 0,
     note       TEXT
-) STRICT;
+, due_at INTEGER) STRICT;
 
 CREATE TABLE kept (
     folder INTEGER NOT NULL REFERENCES folder (pk),
@@ -153,6 +164,40 @@ CREATE TABLE pause (
     PRIMARY KEY (scope, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE run (
+    seq           INTEGER PRIMARY KEY AUTOINCREMENT,
+    id            TEXT NOT NULL UNIQUE,
+    kind          TEXT NOT NULL,
+    session       TEXT NOT NULL,
+    job           INTEGER REFERENCES job (seq),
+    model         TEXT,
+    via           TEXT,
+    state         TEXT NOT NULL CHECK (state IN ('running', 'done', 'failed')),
+    outcome       TEXT CHECK (outcome IN ('saved', 'nothing', 'skipped', 'more', 'failed')),
+    reason        TEXT NOT NULL DEFAULT '',
+    started_at    INTEGER NOT NULL,
+    ended_at      INTEGER,
+    turns         INTEGER NOT NULL DEFAULT 0,
+    messages      INTEGER NOT NULL DEFAULT 0,
+    unread        INTEGER NOT NULL DEFAULT 0,
+    operation     INTEGER REFERENCES operation (seq),
+    input_tokens  INTEGER NOT NULL DEFAULT 0,
+    output_tokens INTEGER NOT NULL DEFAULT 0,
+    cache_read    INTEGER NOT NULL DEFAULT 0,
+    cache_written INTEGER NOT NULL DEFAULT 0,
+    cost_microusd INTEGER,
+    told          INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1))
+) STRICT;
+
+CREATE TABLE run_event (
+    run  INTEGER NOT NULL REFERENCES run (seq),
+    n    INTEGER NOT NULL,
+    at   INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('denied', 'refused', 'note', 'tool')),
+    text TEXT NOT NULL,
+    PRIMARY KEY (run, n)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE search_document (
     memory      INTEGER PRIMARY KEY REFERENCES memory (pk),
     name        TEXT NOT NULL,
@@ -197,6 +242,12 @@ CREATE TABLE set_aside (
     at     INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE setting (
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL,
+    at    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE shown (
     folder        INTEGER NOT NULL REFERENCES folder (pk),
     name          TEXT NOT NULL,
@@ -220,11 +271,24 @@ CREATE TABLE shown_before (
     PRIMARY KEY (folder, name, n)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE source (
+    operation INTEGER NOT NULL REFERENCES operation (seq),
+    memory    INTEGER NOT NULL REFERENCES memory (pk),
+    session   TEXT NOT NULL,
+    message   TEXT NOT NULL,
+    PRIMARY KEY (operation, memory, session, message)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE store (
     id            TEXT PRIMARY KEY,
     created_at    INTEGER NOT NULL,
     terms_version INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE taken (
+    message BLOB PRIMARY KEY CHECK (length(message) = 8),
+    run     INTEGER NOT NULL REFERENCES run (seq)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE text (
     id      INTEGER PRIMARY KEY,
@@ -268,6 +332,8 @@ CREATE INDEX inbox_waiting ON inbox (folder, name) WHERE state IN ('open', 'done
 
 CREATE INDEX job_failed ON job (seq) WHERE state = 'failed';
 
+CREATE UNIQUE INDEX job_running ON job (kind, session) WHERE state = 'running';
+
 CREATE UNIQUE INDEX job_waiting ON job (kind, session) WHERE state = 'waiting';
 
 CREATE INDEX line_free ON line (scope, layer) WHERE kind = 'free' AND live = 1;
@@ -293,6 +359,16 @@ CREATE INDEX memory_operation ON memory (operation);
 CREATE INDEX memory_path ON memory (path_key);
 
 CREATE INDEX operation_session ON operation (session, seq) WHERE session IS NOT NULL;
+
+CREATE UNIQUE INDEX run_running ON run (kind, session) WHERE state = 'running';
+
+CREATE INDEX run_session ON run (session, seq);
+
+CREATE INDEX run_started ON run (started_at);
+
+CREATE INDEX run_untold ON run (seq) WHERE told = 0 AND operation IS NOT NULL;
+
+CREATE INDEX source_memory ON source (memory);
 
 CREATE INDEX text_calm ON text (calm);
 
@@ -324,6 +400,10 @@ CREATE TRIGGER search_document_update AFTER UPDATE ON search_document BEGIN
     INSERT INTO search_index (rowid, name, description, body)
     VALUES (new.memory, new.name, new.description, new.body);
 END;
+
+CREATE TRIGGER source_keeps BEFORE UPDATE ON source BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+
+CREATE TRIGGER source_stays BEFORE DELETE ON source BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
 CREATE TRIGGER text_keeps BEFORE UPDATE ON text BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 

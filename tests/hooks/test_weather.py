@@ -19,6 +19,7 @@ import apsw
 import pytest
 
 from memstore.hook import LARGEST, SECONDS
+from memstore.store import quick
 from tests.files.desk import Desk, topic
 from tests.files.outages import Unable, no_room, read_only, small_disk
 from tests.hooks.calls import HOOK, Answer, Session, at_rest, database, inbox, spooled, start
@@ -82,13 +83,14 @@ def newer(desk: Desk) -> Iterator[None]:
     before = database(desk).read_bytes()
     yield
     assert database(desk).read_bytes() == before
-    _edit(desk, "PRAGMA user_version = 4")
+    _edit(desk, f"PRAGMA user_version = {quick.SCHEMA}")
 
 
 @contextmanager
 def older(desk: Desk) -> Iterator[None]:
     """As an earlier memstore left it; a session that starts brings it up to date."""
-    tables = ("kept", "known_since", "seen", "inbox", "session", "pause", "job")
+    later = ("setting", "source", "taken", "cursor", "run_event", "run")
+    tables = (*later, "kept", "known_since", "seen", "inbox", "session", "pause", "job")
     _edit(desk, *(f"DROP TABLE {table}" for table in tables), "PRAGMA user_version = 2")
     yield
 

@@ -26,7 +26,8 @@ def older(directory: Path, version: int) -> Path:
     tables = [row[0] for row in database.execute("SELECT name FROM main.sqlite_schema WHERE type = 'table'")]
     for table in tables:
         if not table.startswith(("sqlite_", "search_index")):
-            database.execute(f'INSERT INTO main."{table}" SELECT * FROM new."{table}"')
+            columns = ", ".join(row[1] for row in database.execute(f'PRAGMA main.table_info("{table}")'))
+            database.execute(f'INSERT INTO main."{table}" SELECT {columns} FROM new."{table}"')
     database.close()
     os.replace(fresh, directory / "store.db")
     return directory / "store.db"
