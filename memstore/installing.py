@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
+from unicodedata import normalize
 
 import memstore
 from memstore.claude import jsontext
@@ -279,8 +280,10 @@ def _memory_folder(cwd: str, home: Home, world: World) -> str:
 
 
 def _both(paths: Iterator[str] | list[str]) -> list[str]:
-    """Each path as it is given and as it really is: the client names either."""
-    return [way for path in paths for way in dict.fromkeys((os.path.normpath(path), os.path.realpath(path)))]
+    """Each path as it is given and as it really is, and both in the Unicode form that the client gives to a setting:
+    it names any of them."""
+    ways = ((os.path.normpath(path), os.path.realpath(path)) for path in paths)
+    return list(dict.fromkeys(way for pair in ways for path in pair for way in (path, normalize("NFC", path))))
 
 
 def _read_record(path: str) -> Record:

@@ -16,6 +16,7 @@ from functools import partial
 from memstore.app import Memstore
 from memstore.claude import nearby
 from memstore.claude.hooks import Event, plain_text
+from memstore.claude.paths import index_is_loaded
 from memstore.claude.root import find_root
 from memstore.core.index_lines import CLIENT, loaded_view, measure
 from memstore.core.model import INDEX_NAME
@@ -36,6 +37,8 @@ Starter = Callable[[str, str, list[str]], None]
 
 _WAIT = 60.0
 _SHOWN_LINES = 20
+_MOST_TOLD = 9_500
+"""UTF-16 units: of what is longer than 10,000 the client shows the session a piece."""
 _SCOPES = {"session": "this session", "worktree": "this worktree", "store": "this repository"}
 
 
@@ -61,7 +64,8 @@ class _Start:
         self._place = place
         self._folder = folder
         self._start_worker = start_worker
-        self._loaded = nearby.read_small(os.path.join(folder, INDEX_NAME))
+        self._loads = index_is_loaded(env)
+        self._loaded = nearby.read_small(os.path.join(folder, INDEX_NAME)) if self._loads else None
         self._session = event.session_id or ""
 
     def told(self) -> tuple[str, str]:
@@ -118,13 +122,14 @@ class _Start:
             report = app.files.absorb()
             if report.waiting and app.place.store is not None:
                 self._start_worker(app.place.home.path, app.place.store, [self._folder])
-        context = [*_pause_lines(paused), *self._index_lines(), *self._news(app, heard)]
+        index = self._index_lines() if self._loads else []
+        context = [*_pause_lines(paused), *index, *self._news(app, heard)]
         if not busy and store.writable:
             self._remember(app)
         trouble = _trouble(report)
         if busy:
             trouble = "another process keeps the store locked; memories are brought up to date later"
-        return "\n".join(context), _line(trouble)
+        return _within(context), _line(trouble)
 
     def _index_lines(self) -> list[str]:
         """What the session's copy of MEMORY.md lacks: what was cut, and at `startup` what came after the load."""
@@ -314,6 +319,17 @@ def _pause_lines(scopes: Sequence[str]) -> list[str]:
         return []
     where = " and ".join(_SCOPES[scope] for scope in scopes)
     return [f"memstore: automatic saving is paused for {where}; `memstore resume` ends that"]
+
+
+def _within(lines: Sequence[str]) -> str:
+    """The lines that there is room for, whole, and how many there is none for."""
+    told, units = list[str](), 0
+    for number, line in enumerate(lines):
+        units += len(line.encode("utf-16-le")) // 2 + 1
+        if units > _MOST_TOLD:
+            return "\n".join((*told, f"({len(lines) - number} more lines: `memstore status` and `memstore log`)"))
+        told.append(line)
+    return "\n".join(told)
 
 
 def _trouble(report: SyncReport | None) -> str:

@@ -49,7 +49,7 @@ def database(home: str, store: str) -> str:
 
 def claimed(file_path: str | None, json: Json) -> tuple[str, str, str] | None:
     """The claimed folder that a memory's file lies in: the folder, its store, the name within it."""
-    if not file_path or not os.path.isabs(file_path) or not file_path.endswith(".md") or "\0" in file_path:
+    if not file_path or not _is_possible(file_path) or not file_path.endswith(".md"):
         return None
     place, base = os.path.split(file_path)
     folder = place = os.path.realpath(place)
@@ -67,7 +67,7 @@ def claimed(file_path: str | None, json: Json) -> tuple[str, str, str] | None:
 
 def checkout(cwd: str | None) -> tuple[str, str, str | None] | None:
     """The root that a directory belongs to, the top of its checkout, and the branch."""
-    if not cwd or not os.path.isabs(cwd) or "\0" in cwd:
+    if not cwd or not _is_possible(cwd):
         return None
     start = top = os.path.realpath(cwd)
     while True:
@@ -82,6 +82,19 @@ def checkout(cwd: str | None) -> tuple[str, str, str | None] | None:
         top = above
 
 
+def workplace(cwd: str | None, env: Mapping[str, str]) -> tuple[str, str, tuple[str, str, str | None]] | None:
+    """Where a session was started, where it is at work, and the checkout of the latter.
+
+    The client keeps to the memories of where it was started (`CLAUDE_PROJECT_DIR`), wherever `cd` takes it. So where
+    that belongs to another root (outside git each directory is one), the session counts as being there still.
+    """
+    here, started = checkout(cwd), env.get("CLAUDE_PROJECT_DIR") or cwd
+    own = here if started == cwd else checkout(started)
+    if cwd is not None and here is not None and (own is None or own[0] == here[0]):
+        return cwd if own is None or started is None else started, cwd, here
+    return None if own is None or started is None else (started, started, own)
+
+
 def store_of(home: str, root: str, json: Json) -> str | None:
     """The store that the registry knows for a root."""
     content = read_small(os.path.join(home, "roots", digest(os.fsencode(root)) + ".json"), _SMALL)
@@ -89,8 +102,12 @@ def store_of(home: str, root: str, json: Json) -> str | None:
     return store if store and is_uuid(store) else None
 
 
-def set_off(env: Mapping[str, str], worktree: str, json: Json, managed: str = "") -> bool:
-    """Whether the client's settings switch its memory off: the most binding one that says anything."""
+def set_off(env: Mapping[str, str], root: str, started: str, json: Json, managed: str = "") -> bool:
+    """Whether the client's settings switch its memory off: the most binding one that says anything.
+
+    Seen on the client: of the repository it reads the local settings of the main checkout, then those of the very
+    directory where it was started, and not those of the directories above.
+    """
     managed = managed or ("/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code")
     drop_ins = os.path.join(managed, "managed-settings.d")
     try:
@@ -99,18 +116,16 @@ def set_off(env: Mapping[str, str], worktree: str, json: Json, managed: str = ""
         names = []
     paths = [os.path.join(drop_ins, name) for name in names if name.endswith(".json") and name[0] != "."]
     paths.append(os.path.join(managed, "managed-settings.json"))
-    paths += [os.path.join(worktree, ".claude", name) for name in ("settings.local.json", "settings.json")]
+    if root != started and os.path.lexists(os.path.join(root, ".git")):
+        paths.append(os.path.join(root, ".claude", "settings.local.json"))
+    paths += [os.path.join(started, ".claude", name) for name in ("settings.local.json", "settings.json")]
     paths.append(os.path.join(config_of(env), "settings.json"))
     for path in paths:
         content = read_small(path, _LARGEST_SETTINGS)
-        found = (
-            None
-            if content is None
-            else json.fields(content.removeprefix(b"\xef\xbb\xbf"), ("autoMemoryEnabled", "autoMemory"))
-        )
-        for value in found or ():
-            if isinstance(value, bool):
-                return not value
+        said = {} if content is None else json.switches(content.removeprefix(b"\xef\xbb\xbf"))
+        for name in ("autoMemoryEnabled", "autoMemory"):
+            if name in said:
+                return not said[name]
     return False
 
 
@@ -121,7 +136,7 @@ def config_of(env: Mapping[str, str]) -> str:
 
 def is_transcript(path: str | None, env: Mapping[str, str]) -> bool:
     """Whether a path is that of a transcript in the client's own place."""
-    if not path or not os.path.isabs(path) or not path.endswith(".jsonl") or "\0" in path:
+    if not path or not _is_possible(path) or not path.endswith(".jsonl"):
         return False
     projects = os.path.realpath(os.path.join(config_of(env), "projects"))
     real = os.path.realpath(path)
@@ -149,6 +164,11 @@ def read_small(path: str, limit: int = _LARGEST_FILE) -> bytes | None:
     finally:
         os.close(handle)
     return None
+
+
+def _is_possible(path: str) -> bool:
+    """Whether there can be such a path at all: looking for what is longer takes its time."""
+    return len(path) < 4096 and os.path.isabs(path) and "\0" not in path
 
 
 def _linked(top: str, dot_git: str) -> tuple[str, str, str | None]:

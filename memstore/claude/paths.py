@@ -27,6 +27,8 @@ CONFIG = "CLAUDE_CONFIG_DIR"
 PROJECT_NAME = "CLAUDE_CODE_PROJECT_DIR_NAME"
 DISABLE = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 SIMPLE = "CLAUDE_CODE_SIMPLE"
+NO_INDEX = "CLAUDE_CODE_DISABLE_CLAUDE_MDS"
+STORES = "CLAUDE_MEMORY_STORES"
 SAFE_MODE = "CLAUDE_CODE_SAFE_MODE"
 
 _NAME_CHARACTERS = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-")
@@ -90,13 +92,16 @@ def settings_for(
     """The settings that hold in a checkout.
 
     Those of the repository are read at the checkout's top, wherever in it the command runs, so that reading
-    and writing use one folder. (The client reads them where its session was started.)
+    and writing use one folder. (The client reads them where its session was started, but the main checkout's
+    local ones in all of the repository: those come first here too.)
     """
     config = config_directory(env, home, cwd or root.worktree)
     # A configuration directory inside the checkout came with it, unless the whole home is the checkout.
     brought = _inside(config, root.worktree) and not _inside(home, root.worktree)
+    linked = root.path != root.worktree and os.path.lexists(os.path.join(root.path, ".git"))
+    main = root.path if linked else None
     return read_settings(
-        root.worktree, config, consent=consent, explicit=explicit, managed=managed, trust_config=not brought
+        root.worktree, config, consent=consent, main=main, explicit=explicit, managed=managed, trust_config=not brought
     )
 
 
@@ -122,6 +127,11 @@ def memory_directory(
         for value in untrusted
     )
     return Placement(directory, rule, enabled, why, tuple(untrusted), (*where, *switch, *waiting))
+
+
+def index_is_loaded(env: Mapping[str, str]) -> bool:
+    """Whether sessions surely load MEMORY.md. Where they do not, what lies there is no base of what they write."""
+    return not _flag(env.get(NO_INDEX)) and not env.get(STORES)
 
 
 def transcript_directory(cwd: str, env: Mapping[str, str], home: str) -> str:

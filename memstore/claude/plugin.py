@@ -7,8 +7,8 @@ What was seen with the client 2.1.332 (`-p`, against a server of our own), and d
 - `Write(//abs/dir/**)` is matched by files below the absolute directory, at any depth; one slash would be relative
   to the settings. Case does not count, `..` is taken out first, links are not followed: the path counts as the
   tool got it. So a directory that is reached through a link stands there in both ways.
-- Of the signs with a meaning, `[ ] * ? ! # ( )` are escaped by a backslash; a backslash or a line end in a path is
-  matched only by `?`.
+- Of the signs with a meaning, `[ ] * ! # ( )` are escaped by a backslash; a backslash, a question mark or a line end
+  in a path is matched only by `?`.
 - Handlers that differ in `if` alone run once for each rule that matches: the rules must not overlap.
 - An edit that no rule matches starts no process.
 - `Bash(*word*)` does not see where a redirection goes: `echo x >> .../memory/a.md` and `cat > .../a.md <<EOF` start
@@ -29,7 +29,7 @@ MANIFEST = ".claude-plugin/plugin.json"
 HOOKS = "hooks/hooks.json"
 _FOLDER = "{folder}"
 _PROGRAM = "{program}"
-_SIGN = re.compile(r"[\[\]*?!#()\\\x00-\x1f\x7f]")
+_SIGN = re.compile(r"[\[\]*!#()\\\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def _items(values: list[Any], launch: Launch, rules: Sequence[str]) -> Iterator[
 
 
 def _escaped(path: str) -> str:
-    return _SIGN.sub(lambda found: "\\" + found[0] if found[0] in "[]*?!#()" else "?", path)
+    return _SIGN.sub(lambda found: "\\" + found[0] if found[0] in "[]*!#()" else "?", path)
 
 
 def _toml(text: str) -> str:

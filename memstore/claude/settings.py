@@ -106,19 +106,21 @@ def read_settings(
     config: str,
     *,
     consent: Consent,
+    main: str | None = None,
     explicit: Mapping[str, object] | None = None,
     managed: str | None = None,
     trust_config: bool = True,
 ) -> Settings:
     """Reads all settings that concern memory. Never raises for what lies in a file: that becomes a warning.
 
-    `project` is the top directory of the checkout, `config` the client's configuration directory; `consent`
+    `project` is the top directory of the checkout, `config` the client's configuration directory, `main` the main
+    checkout of a linked worktree, whose local settings bind in it before its own, as seen on the client; `consent`
     says whether a person agreed to a value that the repository brought. `trust_config` is False when the
     configuration directory itself may have come with the repository.
     """
     values: list[SettingValue] = []
     warnings: list[str] = []
-    for scope, source, content in _sources(project, config, explicit, managed or managed_directory(), warnings):
+    for scope, source, content in _sources(project, main, config, explicit, managed or managed_directory(), warnings):
         supplied = scope in ("local", "project") or (scope == "user" and not trust_config)
         for key in _SPELLINGS:
             value = _value(key, content, source, warnings)
@@ -130,7 +132,12 @@ def read_settings(
 
 
 def _sources(
-    project: str, config: str, explicit: Mapping[str, object] | None, managed: str, warnings: list[str]
+    project: str,
+    main: str | None,
+    config: str,
+    explicit: Mapping[str, object] | None,
+    managed: str,
+    warnings: list[str],
 ) -> Iterator[tuple[Scope, str, Mapping[str, object]]]:
     """Scope, name and content of each source that is there, the most binding first."""
     for path in managed_files(managed):
@@ -138,12 +145,13 @@ def _sources(
     if explicit is not None:
         yield "explicit", "--settings", explicit
     user = os.path.join(config, "settings.json")
-    for scope, name in _REPOSITORY_FILES:
-        path = os.path.join(project, ".claude", name)
+    tops = [(main, *_REPOSITORY_FILES[0])] if main is not None else []
+    for top, scope, name in [*tops, *((project, *file) for file in _REPOSITORY_FILES)]:
+        path = os.path.join(top, ".claude", name)
         # In the home directory the project's file and the user's are one: it is the user's.
         if not _same_file(path, user):
             for found in _file(scope, path, warnings):
-                _look_at_link(path, project, warnings)
+                _look_at_link(path, top, warnings)
                 yield found
     yield from _file("user", user, warnings)
 

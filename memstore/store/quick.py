@@ -48,6 +48,16 @@ class Json:
             found.append(kind == "true" if kind in ("true", "false") else value)
         return tuple(found)
 
+    def switches(self, text: bytes) -> dict[str, bool]:
+        """What is true or false at the top of a file that people write. Read as the client does: nothing but JSON, no
+        comment in it, and of members of one name the last."""
+        rows = self._memory.execute(
+            "SELECT key, type FROM json_each(iif(json_valid(?1, 1) AND json_type(?1) = 'object', ?1, '{}'))",
+            (text.decode("utf-8", "replace"),),
+        )
+        kinds = dict(rows.fetchall())
+        return {str(key): kind == "true" for key, kind in kinds.items() if kind in ("true", "false")}
+
     def edits(self, text: bytes) -> list[tuple[bytes, bytes, bool]]:
         """The replacements of a call that makes several."""
         rows = self._memory.execute(

@@ -69,8 +69,6 @@ LOADING = 10_000_000
 _OWN = "(instr(o.session || '/', ?2 || '/') = 1)"
 """The session's own operations, and those of the agents inside it."""
 
-_MOST = 200
-
 
 def stored(content: bytes | None) -> str | bytes | None:
     """A text as it is kept: as TEXT where it is UTF-8."""
@@ -144,7 +142,7 @@ def changed_by_others(
         f" WHERE o.seq > ?1 AND NOT coalesce({_OWN}, 0)"
         " AND EXISTS (SELECT 1 FROM line_version l WHERE l.operation = o.seq AND l.kind <> 'auto')"
         " AND NOT EXISTS (SELECT 1 FROM version v WHERE v.operation = o.seq)"
-        f" ORDER BY 5 LIMIT {_MOST}",
+        " ORDER BY 5",
         (since, session, INDEX),
     ).fetchall()
     paths = dict.fromkeys(str(row[0]) for row in rows)
@@ -169,7 +167,7 @@ def without_line(connection: apsw.Connection, session: str) -> list[tuple[str, s
     rows = connection.execute(
         "SELECT m.path, m.description FROM memory m JOIN operation o ON o.seq = m.operation"
         " WHERE m.listing = 'due' AND m.state = 'live' AND NOT coalesce(instr(o.session || '/', ?1 || '/') = 1, 0)"
-        f" ORDER BY m.pk LIMIT {_MOST}",
+        " ORDER BY m.pk",
         (session,),
     )
     return [(str(row[0]), str(row[1])) for row in rows]

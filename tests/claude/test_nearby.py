@@ -163,7 +163,7 @@ def test_the_switches_are_those_of_the_full_rules(tmp_path: Path, setting: bool 
         placement = memory_directory(found, env, str(home), settings)
         off = hooks.switched_off(env)
         if off is None:
-            off = nearby.set_off(env, str(root), Json(), str(tmp_path / "managed"))
+            off = nearby.set_off(env, str(root), str(root), Json(), str(tmp_path / "managed"))
         assert off is not placement.enabled, env
         tried += 1
     assert tried == 80
@@ -182,6 +182,8 @@ CONTENTS = [
     b'\xef\xbb\xbf{"autoMemoryEnabled": false}',
     b'{"autoMemory": false}',
     b'{"autoMemoryEnabled": "no"}',
+    b'{"autoMemoryEnabled": true, "autoMemoryEnabled": false}',
+    b'{"autoMemoryEnabled": false,} // no JSON',
     b"{",
     b"",
 ]
@@ -200,8 +202,24 @@ def test_of_two_settings_files_the_one_counts_that_the_full_rules_choose(tmp_pat
             find_root(str(root)), env, env["HOME"], consent=lambda *_: True, managed=str(tmp_path / "managed")
         )
         wanted = settings.wanted(MEMORY_ENABLED)
-        off = nearby.set_off(env, str(root), Json(), str(tmp_path / "managed"))
+        off = nearby.set_off(env, str(root), str(root), Json(), str(tmp_path / "managed"))
         assert off is (wanted is not None and wanted.value is False), (one, other)
+
+
+@pytest.mark.parametrize(("main", "own"), list(itertools.product((None, True, False), repeat=2)))
+def test_in_a_linked_worktree_the_settings_are_those_of_the_full_rules(
+    tmp_path: Path, main: bool | None, own: bool | None
+):
+    cwd = str(places(tmp_path)["linked"])
+    for place, value in ((tmp_path / "main", main), (tmp_path / "linked", own)):
+        if value is not None:
+            (place / ".claude").mkdir()
+            (place / ".claude" / "settings.local.json").write_text(json.dumps({"autoMemoryEnabled": value}))
+    env, managed = {"HOME": str(tmp_path / "home")}, str(tmp_path / "managed")
+    root = find_root(cwd)
+    wanted = settings_for(root, env, env["HOME"], consent=lambda *_: True, managed=managed).wanted(MEMORY_ENABLED)
+    off = nearby.set_off(env, root.path, cwd, Json(), managed)
+    assert off is (wanted is not None and wanted.value is False) is ((main if main is not None else own) is False)
 
 
 def test_transcripts_lie_in_the_clients_own_place_and_nowhere_else(tmp_path: Path):

@@ -259,6 +259,21 @@ def test_a_linked_worktrees_own_settings_hold_for_it_alone(root: Root, base: Pat
     assert place(root, agreed=True).directory == default_of(root)
 
 
+def test_h01_the_main_checkouts_local_settings_hold_in_its_linked_worktrees_before_their_own(
+    root: Root, base: Path
+) -> None:
+    """Seen on the client; so the session in the worktree reads and writes the main checkout's folder."""
+    (base / "repo/.git").mkdir()
+    tree = root_at(root.path, str(base / "tree"))
+    put(base / "repo/.claude/settings.local.json", autoMemoryDirectory="/shared/memory")
+    put(base / "repo/.claude/settings.json", autoMemoryDirectory="/committed/memory")
+    assert place(tree, agreed=True).directory == "/shared/memory"
+    put(base / "tree/.claude/settings.local.json", autoMemoryDirectory="/own/memory")
+    assert place(tree, agreed=True).directory == "/shared/memory"
+    assert place(root, agreed=True).directory == "/shared/memory"
+    assert place(tree).untrusted[0].value == "/shared/memory"
+
+
 def test_h01_every_directory_of_a_checkout_has_the_same_folder(root: Root, base: Path) -> None:
     put(base / "repo/.claude/settings.local.json", autoMemoryDirectory="/own/memory")
     (base / "repo/sub/.claude").mkdir(parents=True)

@@ -148,7 +148,7 @@ def test_a_folder_beside_another_of_a_longer_name_has_its_own_rule():
     [
         ("/my mem", "//my mem/**"),
         ("/a (1) [x]", r"//a \(1\) \[x\]/**"),
-        ("/st*r?", r"//st\*r\?/**"),
+        ("/st*r?", r"//st\*r?/**"),
         ("/#h!", r"//\#h\!/**"),
         ("/back\\slash", "//back?slash/**"),
         ("/new\nline", "//new?line/**"),

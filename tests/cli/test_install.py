@@ -206,6 +206,16 @@ def test_a_memory_folder_of_ones_own_has_its_rule(run: Run, config: Path, plugin
     assert f"Write(/{escaped}/**)" in [handler["if"] for handler in rules]
 
 
+def test_a_memory_folder_has_its_rule_in_both_unicode_forms(run: Run, config: Path, plugin: Path, tmp_path: Path):
+    """The client composes the setting's letters, whatever the directory is called."""
+    notes = tmp_path / "cafe\u0301"
+    notes.mkdir()
+    (config / "settings.json").write_text(json.dumps({"autoMemoryDirectory": str(notes)}))
+    run("install", "claude", "--yes")
+    rules = (plugin / "hooks" / "hooks.json").read_text()
+    assert f"Write(/{notes}/**)" in rules and f"Write(/{tmp_path}/caf\u00e9/**)" in rules
+
+
 def test_the_folder_of_another_repository_that_has_a_store_has_its_rule_too(
     run: Run, repo: Path, plugin: Path, tmp_path: Path
 ):
