@@ -339,6 +339,7 @@ BAD = (
     "../escape", "..", "a/../../escape", "/etc/cron.d/x", "~/x", "C:\\x", "..\\x", "%2e%2e%2fx", "..%5cx", "\u2025/x",
     "a\x00b", "//host/share", "M/../../x", "．．／x", ".git/hooks/post-commit", ".consolidate-lock", ".memstore",
     "a//b.md", "./a.md", "a/./b.md", "agents/a.md", "a\nb.md", "\ud800.md", "x" * 300, "logs/x.md", " /a.md",
+    "memory.md/a.md", "n/MEMORY.md/b",
 )  # fmt: skip
 
 

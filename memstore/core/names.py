@@ -117,8 +117,13 @@ def check_path(path: str) -> str:
         raise NameRefused(path, "it is hidden, or in a hidden folder", hint="leave the leading dot out")
     if not path.lower().endswith(EXTENSION):
         raise NameRefused(path, "a memory's file ends in .md", hint=f"write {path[:80]}.md")
-    if collision_key(components[-1]) == "memory.md":
+    *directories, name = collision_key(path).split("/")
+    if name == "memory.md":
         raise NameRefused(path, "MEMORY.md is the index of the folder, in upper or lower case")
+    if "memory.md" in directories:
+        raise NameRefused(path, "MEMORY.md is the index, in upper or lower case, and cannot be a directory")
+    if any(component.endswith(EXTENSION) for component in components[:-1]):  # a scan takes it for a file, and goes on
+        raise NameRefused(path, "a directory's name does not end in .md")
     if len(path.encode()) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_COMPONENT for part in components):
         raise NameRefused(path, "it is too long for a file system", hint="shorten it")
     if reserved:

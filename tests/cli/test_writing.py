@@ -240,6 +240,7 @@ def test_rename_to_a_name_that_is_taken_is_a_conflict(run: Run):
     assert run("rename", "one", "two").code == 4
     assert run("rename", "absent", "three").code == 3
     assert run("rename", "one", "../three").code == 2
+    assert run("rename", "one", "memory.md/three.md").code == 2
 
 
 def test_delete_retires_and_the_versions_stay(run: Run, folder: Path):

@@ -187,6 +187,27 @@ def test_a_path_that_is_no_memorys_is_refused(path: str) -> None:
         check_path(path)
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["MEMORY.md/x.md", "memory.md/x.md", "Memory.MD/sub/x.md", "sub/MEMORY.md/x.md", "memory.md/memory-of.md",
+     "sub/Memory.md/deeper/x y.md"],
+)  # fmt: skip
+def test_a_path_through_the_index_as_if_it_were_a_directory_is_refused(path: str) -> None:
+    with pytest.raises(NameRefused, match="cannot be a directory"):
+        check_path(path)
+
+
+@pytest.mark.parametrize("path", ["notes.md/x.md", "sub/my-memory.md/x.md", "a b.md/sub/x.md"])
+def test_a_path_through_a_directory_that_a_scan_takes_for_a_file_is_refused(path: str) -> None:
+    with pytest.raises(NameRefused, match="a directory's name"):
+        check_path(path)
+
+
+@pytest.mark.parametrize("path", ["memory/x.md", "MEMORY/x.md", "memory.md.d/x.md", "notes.MD/x.md"])
+def test_a_directory_that_is_only_called_much_like_the_index_or_a_file_is_taken(path: str) -> None:
+    assert check_path(path) == path
+
+
 @given(ANY_TEXT)
 def test_any_path_stays_below_the_folder_or_is_refused(path: str) -> None:
     try:

@@ -175,6 +175,13 @@ def test_names_that_some_file_system_takes_for_one_are_not_both_taken(desk: Desk
     assert [name for name, reason in report.skipped if "differs from" in reason] == ["a.md"]
 
 
+def test_nothing_is_taken_from_a_directory_that_is_called_like_the_index(desk: Desk, tmp_path: Path):
+    report = bring(desk, spread(tmp_path / "src", {"sub/Memory.MD/x.md": topic("x"), "y.md": topic("y")}))
+    (skipped,) = report.skipped
+    assert skipped[0] == "sub/Memory.MD/x.md" and "cannot be a directory" in skipped[1]
+    assert desk.living() == ["y.md"]
+
+
 def test_an_index_that_is_not_utf_8_does_not_stop_the_rest(desk: Desk, tmp_path: Path):
     source = spread(tmp_path / "src", {"a.md": topic("a"), "MEMORY.md": b"# caf\xe9\n"})
     report = bring(desk, source)

@@ -269,7 +269,7 @@ def test_h32_names_that_walk_are_refused_by_every_door(served: Served):
     version = written(served, "h32", "stays\n")
     before = tree(served.home.parent)
     names = [*H32, *(f"{name}.md" for name in H32 if len(name) > 3 or "/" in name)]
-    for path in [*names, "MEMORY.md/x", "h32.md/x.md", "agents/x.md", "team/x.md", "memory.md"]:
+    for path in [*names, "MEMORY.md/x", "n/memory.md/x.md", "h32.md/x.md", "agents/x.md", "team/x.md", "memory.md"]:
         served.refused("memory_write", path=path, content="x", if_version="new")
         served.refused("memory_read", path=path)
         served.refused("memory_edit", path=path, if_version=version, old_text="stays", new_text="x")
