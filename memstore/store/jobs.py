@@ -1,0 +1,172 @@
+"""What is to be done after a session's turns: hooks put jobs in (`sessions.STATEMENTS`), a worker takes them.
+
+| state | what it means | what becomes of it |
+|---|---|---|
+| waiting | nobody has it; not taken before `due_at` | running. A newer one of its session takes its place, in its row |
+| running | a worker has it; one of a kind and session at most | done, waiting or failed |
+| failed | parked: it was tried too often | waiting by `retry`, or done by a later one's success |
+| done | nothing is left to do | |
+
+While one runs, the newest of those that come waits: it makes one trailing run. Times are unix microseconds. Call the
+functions that write inside a write transaction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import apsw
+
+from memstore.errors import Conflict
+from memstore.store.connection import Row, many, one
+
+State = Literal["waiting", "running", "done", "failed"]
+
+BACK_OFF = (60_000_000, 300_000_000, 1_800_000_000, 7_200_000_000)
+"""How long a job waits after its first failure, its second and so on; after one more it is parked."""
+
+_COLUMNS = "seq, id, kind, state, session, transcript, cwd, event, at, tries, note, due_at"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job. `event`: what asked for it. `tries`: how often it failed; `note`: why the last time."""
+
+    seq: int
+    id: str
+    kind: str
+    state: State
+    session: str
+    transcript: str
+    cwd: str
+    event: str
+    at: int
+    tries: int
+    note: str | None
+    due_at: int | None
+
+
+def claim(connection: apsw.Connection, kind: str, now: int) -> Job | None:
+    """Takes the job that waits longest of those that are due and whose session has none running."""
+    rows = many(
+        connection,
+        "UPDATE job SET state = 'running', due_at = NULL WHERE seq = (SELECT w.seq FROM job w WHERE w.state = 'waiting'"
+        " AND w.kind = ?1 AND coalesce(w.due_at, 0) <= ?2 AND NOT EXISTS (SELECT 1 FROM job r WHERE r.kind = w.kind"
+        f" AND r.session = w.session AND r.state = 'running') ORDER BY w.seq LIMIT 1) RETURNING {_COLUMNS}",
+        (kind, now),
+    )
+    return Job(*rows[0]) if rows else None
+
+
+def finish(connection: apsw.Connection, seq: int, *, read: bool) -> None:
+    """A running job is done. `read`: its transcript was read to the end, so that no parked job has anything left."""
+    job = _running(connection, seq)
+    connection.execute("UPDATE job SET state = 'done', note = NULL WHERE seq = ?", (seq,))
+    if read:
+        connection.execute(
+            "UPDATE job SET state = 'done' WHERE state = 'failed' AND kind = ? AND session = ? AND transcript = ?",
+            (job.kind, job.session, job.transcript),
+        )
+
+
+def requeue(connection: apsw.Connection, seq: int, due_at: int | None, note: str) -> None:
+    """A running job waits again, until `due_at`; it does not count as tried. If a newer one waits, that one does."""
+    _put_back(connection, _running(connection, seq), due_at, note, failures=0)
+
+
+def fail(connection: apsw.Connection, seq: int, now: int, note: str) -> int | None:
+    """A running job failed: it waits for its next try, and the answer is until when; None: it is parked."""
+    job = _running(connection, seq)
+    if job.tries >= len(BACK_OFF):
+        park(connection, seq, note)
+        return None
+    due_at = now + BACK_OFF[job.tries]
+    _put_back(connection, job, due_at, note, failures=1)
+    return due_at
+
+
+def park(connection: apsw.Connection, seq: int, note: str) -> None:
+    """A running job failed and is not tried again before somebody has looked."""
+    _running(connection, seq)
+    connection.execute(
+        "UPDATE job SET state = 'failed', tries = tries + 1, note = ? WHERE seq = ?", (storable(note), seq)
+    )
+
+
+def go_on(connection: apsw.Connection, seq: int, identity: str, now: int) -> None:
+    """A running job is done, but not all of its work: the rest waits as a new job behind all others.
+
+    `identity`: the id of the new one. If a newer one waits already, that one does the rest.
+    """
+    finish(connection, seq, read=False)
+    connection.execute(
+        "INSERT INTO job (id, kind, state, session, transcript, cwd, event, at)"
+        " SELECT ?1, kind, 'waiting', session, transcript, cwd, 'more', ?2 FROM job WHERE seq = ?3"
+        " ON CONFLICT DO NOTHING",
+        (identity, now, seq),
+    )
+
+
+def retry(connection: apsw.Connection, session: str | None = None) -> int:
+    """What is parked or waits for its next try is due now, of one session or (None) of all. How many jobs that are."""
+    of_session = "(?1 IS NULL OR session = ?1)"
+    sibling = "SELECT 1 FROM job o WHERE o.kind = job.kind AND o.session = job.session AND o.state"
+    # A session keeps one that waits: the one that does so already, else the newest that was parked.
+    for statement in (
+        f"UPDATE job SET due_at = 0 WHERE state = 'waiting' AND {of_session} AND EXISTS ({sibling} = 'failed')",
+        f"UPDATE job SET state = 'done' WHERE state = 'failed' AND {of_session} AND (EXISTS ({sibling} = 'waiting')"
+        f" OR EXISTS ({sibling} = 'failed' AND o.seq > job.seq))",
+        f"UPDATE job SET state = 'waiting', due_at = 0 WHERE state = 'failed' AND {of_session}",
+        f"UPDATE job SET tries = 0, due_at = NULL WHERE state = 'waiting' AND due_at IS NOT NULL AND {of_session}",
+    ):
+        connection.execute(statement, (session,))
+    return connection.changes()
+
+
+def waiting(connection: apsw.Connection) -> list[Job]:
+    """The jobs that nobody has taken, in the order in which they are taken when they are due."""
+    return _all(connection, "waiting")
+
+
+def parked(connection: apsw.Connection) -> list[Job]:
+    """The jobs that were tried too often, oldest first."""
+    return _all(connection, "failed")
+
+
+def orphaned(connection: apsw.Connection) -> list[Job]:
+    """The running jobs. To whoever holds the worker's lock they are those of workers that are gone."""
+    return _all(connection, "running")
+
+
+def storable(text: str) -> str:
+    """A text that SQLite can keep: half a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _all(connection: apsw.Connection, state: State) -> list[Job]:
+    return [Job(*row) for row in many(connection, f"SELECT {_COLUMNS} FROM job WHERE state = ? ORDER BY seq", (state,))]
+
+
+def _running(connection: apsw.Connection, seq: int) -> Job:
+    row: Row | None = one(connection, f"SELECT {_COLUMNS} FROM job WHERE seq = ? AND state = 'running'", (seq,))
+    if row is None:
+        raise Conflict(f"job {seq} is not running any more", hint="another worker has ended it")
+    return Job(*row)
+
+
+def _waiting_of(connection: apsw.Connection, kind: str, session: str) -> int | None:
+    row = one(connection, "SELECT seq FROM job WHERE state = 'waiting' AND kind = ? AND session = ?", (kind, session))
+    return None if row is None else int(row[0])
+
+
+def _put_back(connection: apsw.Connection, job: Job, due_at: int | None, note: str, *, failures: int) -> None:
+    """The job waits again; where a newer one of its session does so already, that one waits as long in its stead."""
+    target, tries = _waiting_of(connection, job.kind, job.session), job.tries + failures
+    if target is not None:
+        connection.execute("UPDATE job SET state = 'done' WHERE seq = ?", (job.seq,))
+    connection.execute(
+        "UPDATE job SET state = 'waiting', tries = max(tries, ?1), note = ?2,"
+        " due_at = iif(?3 IS NULL, due_at, max(coalesce(due_at, 0), ?3)) WHERE seq = ?4",
+        (tries, storable(note), due_at, job.seq if target is None else target),
+    )
