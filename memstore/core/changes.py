@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from memstore.core.model import Listing, Provenance, Shelf, State
+from memstore.core.model import Listing, Origin, Provenance, Shelf, State
 from memstore.errors import Conflict, Defect, NotFound
 
 
@@ -165,6 +165,8 @@ class ChangeSet:
     """What the caller asked for, so that a repeated call is told from another one; empty: the changes themselves."""
     real: bool = True
     """A real write gives due memories their index line; absorbing a folder does not."""
+    derived: tuple[tuple[str, Origin], ...] = ()
+    """Memory id and origin of what its step was made from: that counts where it is less trusted than the actor's."""
 
 
 def next_state(change: Change, head: State | None) -> State:

@@ -1,8 +1,8 @@
 """Whose words a version holds.
 
 Words that stay keep their origin; with words that are added the less trusted origin counts, for nobody knows what
-they were made from. What is put back has the origin that it had. Only a person who gives a whole text vouches for
-it, and so raises it.
+they were made from. Where the change set knows, the less trusted of that and the actor stands for the actor. What is
+put back has the origin that it had. Only a person who gives a whole text vouches for it, and so raises it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,11 @@ def speaker(connection: apsw.Connection, change_set: ChangeSet) -> Origin:
         )
         actor = actor if row is None else least_trusted(actor, row[0])
     return actor
+
+
+def derived(change_set: ChangeSet, memory: str, actor: Origin) -> Origin:
+    """Whose words the step for one memory brings: the actor's, or those that they were derived from."""
+    return least_trusted(actor, *(origin for step, origin in change_set.derived if step == memory))
 
 
 def origin_of(connection: apsw.Connection, change: Change, head: HeadRow | None, actor: Origin) -> Origin:

@@ -29,7 +29,7 @@ from memstore.core.terms import document_terms, index_document
 from memstore.errors import Defect, InputRefused, NameTaken, NotFound, OperationReused, StaleVersion
 from memstore.store import lines
 from memstore.store.connection import many, one
-from memstore.store.origins import origin_of, speaker
+from memstore.store.origins import derived, origin_of, speaker
 from memstore.store.reader import (
     VERSION_COLUMNS,
     HeadRow,
@@ -125,7 +125,8 @@ def apply(connection: apsw.Connection, change_set: ChangeSet, texts: dict[bytes,
     for change in change_set.changes:
         if change.memory in touched:
             raise Defect("one operation writes a memory once")
-        version, pk, told_anew = _apply_change(connection, change_set, seq, actor, change, texts)
+        speaks = derived(change_set, change.memory, actor)
+        version, pk, told_anew = _apply_change(connection, change_set, seq, speaks, change, texts)
         touched.add(change.memory)
         if told_anew or change_set.lines:
             followed.add(pk)

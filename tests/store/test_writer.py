@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from memstore.core.changes import (
     Supersede,
 )
 from memstore.core.ids import token
-from memstore.core.model import SHELF, Origin, Shelf
+from memstore.core.model import SHELF, Origin, Shelf, least_trusted
 from memstore.core.terms import parse_query
 from memstore.errors import Conflict, Defect, NameTaken, NotFound, OperationReused, StaleVersion, StoreUnavailable
 from memstore.store.connection import Link
@@ -289,6 +290,44 @@ def test_what_is_put_back_has_the_origin_that_it_had(store: Store, actor: Origin
     unknown = type(one.state)(SHELF, "note.md", b"words of no version\n")
     put(store, Restore("note", at(store, "note").token, unknown), origin=actor)
     assert at(store, "note").origin == "import"
+
+
+DERIVED_CASES: list[tuple[Origin, Origin, Origin, Origin]] = [
+    # head's origin, actor, what the step was derived from, what the new version has
+    ("agent", "agent", "tool", "tool"),
+    ("person", "agent", "tool", "tool"),
+    ("agent", "person", "tool", "tool"),
+    ("agent", "agent", "person", "agent"),
+    ("import", "agent", "team", "import"),
+    ("person", "person", "person", "person"),
+]
+
+
+@pytest.mark.parametrize(("head", "actor", "source", "expected"), DERIVED_CASES)
+def test_what_a_step_was_derived_from_counts_where_it_is_less_trusted_and_for_that_step_alone(
+    store: Store, head: Origin, actor: Origin, source: Origin, expected: Origin
+):
+    put(store, create("note", "one\n"), create("other", "one\n"), origin=head)
+    steps = tuple(Revise(name, at(store, name).token, b"two\n") for name in ("note", "other"))
+    made = ChangeSet("derived", "extract", 1, who(actor), (*steps, create("new")), derived=(("note", source),))
+    store.apply(made)
+    assert at(store, "note").origin == expected
+    assert (at(store, "other").origin, at(store, "new").origin) == (
+        actor if actor == "person" else least_trusted(actor, head),
+        actor,
+    )
+
+
+def test_a_new_memory_has_the_origin_that_it_was_derived_from(store: Store):
+    sources: tuple[tuple[str, Origin], ...] = (("new", "agent"), ("new", "tool"), ("new", "team"))
+    store.apply(ChangeSet("derived", "extract", 1, who("agent"), (create("new"),), derived=sources))
+    assert at(store, "new").origin == "tool"
+
+
+def test_what_a_step_was_derived_from_does_not_make_a_repeated_call_another_one(store: Store):
+    made = ChangeSet("once", "extract", 1, who("agent"), (create("new"),), derived=(("new", "tool"),))
+    store.apply(made)
+    assert store.apply(replace(made, derived=())).repeated
 
 
 @pytest.mark.parametrize(("resolver", "expected"), [("person", "person"), ("agent", "import")])
