@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 from unicodedata import normalize
 
 import memstore
 from memstore.claude import jsontext
-from memstore.claude.changing import put_file, put_link, refused, remove, remove_empty, unchangeable
+from memstore.claude.changing import put_file, put_link, refused, remove, remove_empty, unchangeable, unmakeable
 from memstore.claude.install import Change, Document, Link, Plan, Record, Standing, Touched
 from memstore.claude.paths import base_directory, config_directory, memory_directory, settings_for
 from memstore.claude.plugin import HOOKS, MANIFEST, NAME, Launch, folder_rules, is_program, render
@@ -27,6 +29,7 @@ from memstore.store.plainfile import read_bounded
 from memstore.world import World
 
 _LARGEST = 1024 * 1024
+_WAIT = 30.0
 _PACKAGE = os.path.dirname(os.path.abspath(memstore.__file__))
 _FIND = "import importlib.util as u, sys; s = u.find_spec('memstore'); sys.stdout.write(s.origin or '' if s else '')"
 
@@ -148,8 +151,39 @@ def render_into(directory: str, files: Mapping[str, str]) -> None:
         _put_plugin_file(directory, path, text)
 
 
+@contextmanager
+def alone(places: Places, *, make: bool) -> Iterator[None]:
+    """One process installs or uninstalls at a time: each rewrites the record of what all of them put where, and what
+    it plans meanwhile may have been read half way through another's changes.
+
+    The home itself is locked, so that no file is left over from it; `make`: it is made where it is missing.
+    """
+    if make:
+        os.makedirs(places.home, 0o700, exist_ok=True)
+    try:
+        handle = os.open(places.home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        end = time.monotonic() + _WAIT
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    raise PlaceRefused(
+                        "another installation is at work for this user", hint="run the command again when it is done"
+                    ) from None
+            time.sleep(0.02)
+        yield
+    finally:
+        os.close(handle)
+
+
 def carry_out(plan: Plan, places: Places) -> None:
-    """Makes the plan's changes. Stopped anywhere, the same command makes the rest."""
+    """Makes the plan's changes. Stopped anywhere, the same command makes the rest. Call it `alone`."""
     record = plan.record
     if record is not None:
         made = dict.fromkeys((*record.directories, *_missing_directories(plan, places)))
@@ -158,19 +192,22 @@ def carry_out(plan: Plan, places: Places) -> None:
     for change in plan.changes:
         _carry_out(change, places)
     if record is None:
-        within = {os.path.dirname(one.path) for one in plan.changes if one.kind == "plugin"}
+        earlier = _read_record(places.record)
+        files = (*earlier.files, *(one.path for one in plan.changes if one.kind == "plugin"))
+        within = {os.path.dirname(path) for path in files}
         parts = {
             os.path.join(places.plugin, *path.split("/")[:n]) for path in within for n in range(path.count("/") + 2)
         }
         remove_empty(sorted({places.plugin, *parts}, key=len, reverse=True))
-        remove_empty(reversed(_read_record(places.record).directories))
+        remove_empty(reversed(earlier.directories))
         remove(places.record, None, check=False)
 
 
 def hindrances(plan: Plan) -> list[str]:
     """Why changes of the plan could not be made, before any is: the file, and the reason."""
-    changes = [change for change in plan.changes if change.kind == "settings"]
-    return [f"{change.path}: {reason}" for change in changes if (reason := unchangeable(change.path))]
+    ways = {"settings": unchangeable, "link": unmakeable}
+    changes = [change for change in plan.changes if change.kind in ways]
+    return [f"{change.path}: {reason}" for change in changes if (reason := ways[change.kind](change.path))]
 
 
 def _carry_out(change: Change, places: Places) -> None:

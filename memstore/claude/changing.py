@@ -53,7 +53,11 @@ def put_link(path: str, before: str | None, after: str | None) -> None:
         else:
             temporary = f"{path}.{os.urandom(8).hex()}.tmp"
             os.symlink(after, temporary)
-            os.rename(temporary, path)
+            try:
+                os.rename(temporary, path)
+            except BaseException:
+                os.unlink(temporary)
+                raise
         sync_directory(os.path.dirname(path))
     except OSError as error:
         raise refused(path, error) from error
@@ -84,10 +88,7 @@ def unchangeable(path: str) -> str:
     try:
         found = os.stat(path)
     except FileNotFoundError:
-        directory = os.path.dirname(path)
-        while not os.path.isdir(directory) and directory != os.path.dirname(directory):
-            directory = os.path.dirname(directory)
-        return "" if os.access(directory, os.W_OK | os.X_OK) else f"{directory} cannot be written"
+        return unmakeable(path)
     except OSError as error:
         return error.strerror or str(error)
     if not found.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
@@ -95,6 +96,16 @@ def unchangeable(path: str) -> str:
     if found.st_uid != os.geteuid() and os.geteuid() != 0:
         return "it belongs to another user"
     return "" if os.access(os.path.dirname(path), os.W_OK | os.X_OK) else "its directory cannot be written"
+
+
+def unmakeable(path: str) -> str:
+    """Why nothing can be made or taken away under a name; empty where it can. Directories on the way are made."""
+    directory = os.path.dirname(path)
+    while not os.path.lexists(directory) and directory != os.path.dirname(directory):
+        directory = os.path.dirname(directory)
+    if not os.path.isdir(directory):
+        return f"{directory} is no directory"
+    return "" if os.access(directory, os.W_OK | os.X_OK) else f"{directory} cannot be written"
 
 
 def refused(path: str, error: OSError) -> PlaceRefused:

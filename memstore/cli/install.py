@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -76,15 +76,19 @@ def install(
             changes = [{"kind": "plugin", "path": os.path.join(directory, path), "change": "new"} for path in files]
             state.emit("install", {"changes": changes, "warnings": [], "done": not dry_run})
         return
-    standing = installing.standing(places, project=scope == "project")
-    blocked, warnings = planning.obstacles(installing.policy(places, standing))
-    if blocked:
-        raise PlaceRefused(
-            f"the client would not load the plugin: {blocked}",
-            hint="whoever manages these settings can allow it; the MCP server alone: `memstore install --print mcp`",
-        )
-    plan = planning.install(standing, installing.rendered(world, places), scope)
-    if _settle(state, places, plan, warnings, "install", yes, dry_run):
+
+    def planned() -> tuple[Plan, Sequence[str]]:
+        standing = installing.standing(places, project=scope == "project")
+        blocked, warnings = planning.obstacles(installing.policy(places, standing))
+        if blocked:
+            raise PlaceRefused(
+                f"the client would not load the plugin: {blocked}",
+                hint="whoever manages these settings can allow it; the MCP server alone:"
+                " `memstore install --print mcp`",
+            )
+        return planning.install(standing, installing.rendered(world, places), scope), warnings
+
+    if _settle(state, places, planned, "install", yes, dry_run):
         state.report("installed: it counts in sessions of Claude Code that start from now on")
 
 
@@ -106,16 +110,55 @@ def uninstall(state: State, agent: str | None, project: bool, yes: bool, dry_run
     from memstore.claude import install as planning
 
     places = installing.Places.find(state.world())
-    standing = installing.standing(places, project=project)
-    plan = planning.uninstall(standing, "project" if project else None)
-    if _settle(state, places, plan, plan.warnings, "uninstall", yes, dry_run):
+
+    def planned() -> tuple[Plan, Sequence[str]]:
+        standing = installing.standing(places, project=project)
+        plan = planning.uninstall(standing, "project" if project else None)
+        return plan, plan.warnings
+
+    if _settle(state, places, planned, "uninstall", yes, dry_run):
         state.report("uninstalled: sessions that run keep the plugin until they end")
 
 
 def _settle(
-    state: State, places: Places, plan: Plan, warnings: Sequence[str], command: str, yes: bool, dry_run: bool
+    state: State,
+    places: Places,
+    planned: Callable[[], tuple[Plan, Sequence[str]]],
+    command: str,
+    yes: bool,
+    dry_run: bool,
 ) -> bool:
     """Shows the plan, asks, and carries it out; True where that was done."""
+    from memstore import installing
+
+    plan, warnings = planned()
+    _show(state, places, plan, warnings)
+    if not dry_run:
+        if plan.changes and not yes:
+            _ask(state, command)
+        # Without a change too: the record is written again, should it have been lost, and what an interrupted run
+        # left over goes.
+        with installing.alone(places, make=plan.record is not None):
+            shown = plan
+            plan, warnings = planned()
+            if plan != shown:
+                if not yes:
+                    raise PlaceRefused("what was shown has changed; nothing was done", hint="run the command again")
+                _show(state, places, plan, warnings)
+            installing.carry_out(plan, places)
+    done = bool(plan.changes) and not dry_run
+    if not plan.changes:
+        state.report(f"nothing to change: it is {'installed' if command == 'install' else 'not there'}")
+    if state.json:
+        changes = [
+            {"kind": change.kind, "path": _path(change, places), "change": _word(change)} for change in plan.changes
+        ]
+        state.emit(command, {"changes": changes, "warnings": list(warnings), "done": done})
+    return done
+
+
+def _show(state: State, places: Places, plan: Plan, warnings: Sequence[str]) -> None:
+    """What the plan changes; raises PlaceRefused where that cannot be done."""
     from memstore import installing
 
     for warning in warnings:
@@ -127,25 +170,9 @@ def _settle(
         raise PlaceRefused(
             f"nothing was changed, for {hindrances[0]}", hint="mend that, or make the change shown above by hand"
         )
-    done = bool(plan.changes) and not dry_run
-    if done:
-        _ask(state, command, yes)
-        installing.carry_out(plan, places)
-    elif not plan.changes:
-        if plan.record is not None and not dry_run:
-            installing.carry_out(plan, places)  # what is ours is written down again, should that have been lost
-        state.report(f"nothing to change: it is {'installed' if command == 'install' else 'not there'}")
-    if state.json:
-        changes = [
-            {"kind": change.kind, "path": _path(change, places), "change": _word(change)} for change in plan.changes
-        ]
-        state.emit(command, {"changes": changes, "warnings": list(warnings), "done": done})
-    return done
 
 
-def _ask(state: State, command: str, yes: bool) -> None:
-    if yes:
-        return
+def _ask(state: State, command: str) -> None:
     if state.json or sys.stdin is None or not sys.stdin.isatty():
         raise InputRefused(
             "nobody is at a terminal to agree to this",

@@ -7,11 +7,16 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from memstore import installing
 from memstore.claude.install import PLUGIN
+from memstore.cli import install as door
 from tests.cli.conftest import Run
 
 OWN = '{\n\t"model": "opus",\n\t"x": [1,2],\n\n\t"hooks": {"Stop": []}\n}'
@@ -326,6 +331,100 @@ def test_an_installation_that_was_stopped_is_completed_by_the_next(
     (repo / ".claude" / "settings.local.json").unlink()
     assert run("install", "claude", "--project", "--yes").code == 0
     assert tree(home, repo) == whole
+
+
+def start(home: Path, cwd: Path, *arguments: str) -> subprocess.Popen[str]:
+    """`memstore` as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "memstore", *arguments], cwd=cwd, text=True, start_new_session=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+
+
+def test_installations_at_the_same_time_leave_nothing_that_one_does_not_take_out_again(
+    home: Path, config: Path, tmp_path: Path
+):
+    (home / "memstore").mkdir(mode=0o700)
+    repositories = [tmp_path / f"shop{number}" for number in range(6)]
+    for path in repositories:
+        (path / ".git").mkdir(parents=True)
+        (path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        (path / ".claude").mkdir()
+        (path / ".claude" / "settings.local.json").write_text(OWN)
+    before = tree(home, *repositories)
+    for _ in range(2):
+        children = [start(home, path, "install", "claude", "--project", "--yes") for path in repositories]
+        assert [(child.communicate()[1], child.returncode) for child in children] == [("", 0)] * 6
+    assert config.is_dir()
+    out, err = (child := start(home, tmp_path, "uninstall", "claude", "--yes")).communicate()
+    assert (child.returncode, err) == (0, ""), out
+    assert tree(home, *repositories) == before
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_a_run_that_is_interrupted_anywhere_is_completed_and_undone(
+    run: Run, home: Path, config: Path, repo: Path, monkeypatch: pytest.MonkeyPatch, command: str
+):
+    (home / "memstore").mkdir(mode=0o700)
+    before = tree(home, repo)
+    steps = ("put_file", "put_link", "remove", "remove_empty")
+    for stop in range(60):
+        if command == "uninstall":
+            assert run("install", "claude", "--project", "--yes").code == 0
+        left = stop
+
+        def interrupted(name: str, real: Callable[..., Any], *args: Any, **options: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise KeyboardInterrupt
+            return real(*args, **options)
+
+        with monkeypatch.context() as patch:
+            for name in steps:
+                patch.setattr(installing, name, partial(interrupted, name, getattr(installing, name)))
+            ended = run(command, "claude", "--project", "--yes")
+        assert run("install", "claude", "--project", "--yes").code == 0 if command == "install" else True
+        for _ in range(2):
+            assert run("uninstall", "claude", "--yes").code == 0
+            assert tree(home, repo) == before, stop
+        if ended.code == 0:
+            return
+    raise AssertionError("it never came to its end")
+
+
+@pytest.mark.usefixtures("config")
+@pytest.mark.parametrize("kind", ["file", "dangling link", "read-only"])
+def test_what_keeps_the_link_from_being_made_is_told_before_anything_is_done(
+    run: Run, home: Path, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+):
+    (home / "memstore").mkdir(mode=0o700)
+    skills = home / ".claude" / "skills"
+    if kind == "file":
+        skills.write_text("mine")
+    elif kind == "dangling link":
+        skills.symlink_to(tmp_path / "nowhere")
+    else:
+        real = os.access
+        monkeypatch.setattr(os, "access", lambda path, mode: str(path) != str(skills.parent) and real(path, mode))
+    before = tree(home, repo)
+    refused = run("install", "claude", "--yes")
+    assert refused.code == 5 and "nothing was changed, for " in refused.err
+    assert str(skills.parent if kind == "read-only" else skills) in refused.err
+    assert tree(home, repo) == before
+
+
+def test_what_changed_while_a_person_was_asked_is_not_carried_out(
+    run: Run, home: Path, config: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def asked(*_: object) -> None:
+        (config / "settings.json").write_text('{"enabledPlugins": {"memstore@skills-dir": false}}')
+
+    monkeypatch.setattr(door, "_ask", asked)
+    refused = run("install", "claude")
+    assert refused.code == 5 and "what was shown has changed; nothing was done" in refused.err
+    assert not (home / "memstore" / "claude-plugin").exists()
 
 
 def test_a_lost_record_is_written_anew(run: Run, home: Path, config: Path):
