@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.api import Answer, Model, Request, Say, Use, saying
-from tests.client.collision import memory
+from tests.client.collision import memory, read
 from tests.client.places import makers, memory_folder, memstore, settle, with_plugin
 from tests.client.running import Client
 
@@ -112,7 +112,10 @@ def shares(client: Client, places: list[Path], folder: Path) -> Request:
             known = request.index or ""
             yield write(folder, f"{name}.md", memory(name, f"about {name}", f"All about {name}."))
             together.wait(60)
-            yield write(folder, "MEMORY.md", f"{known}{line(name)}\n")
+            told = yield write(folder, "MEMORY.md", f"{known}{line(name)}\n")
+            while not any("successfully" in result for result in told.results):  # the client saw the other's write
+                shown = yield Use("Read", {"file_path": str(folder / "MEMORY.md")})
+                told = yield write(folder, "MEMORY.md", "\n".join([*read(shown), line(name), ""]))
             yield Say("Noted.")
 
         return model
