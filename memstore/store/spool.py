@@ -14,6 +14,8 @@ from memstore.store.sessions import STATEMENTS
 _BEGIN = b"memstore 1\n"
 _LARGEST = 64 * 1024 * 1024
 _SUFFIX = ".row"
+_PART = ".part"
+_HOUR = 3_600_000_000
 
 
 def directory_of(home: str) -> str:
@@ -25,8 +27,9 @@ def put(home: str, store: str, records: list[Record], now: int) -> None:
     """Keeps records for a store. Raises OSError; then nothing is kept."""
     place = directory_of(home)
     os.makedirs(place, 0o700, exist_ok=True)
+    _sweep(place, now - _HOUR)
     name = os.path.join(place, f"{store}.{now:016d}.{os.urandom(6).hex()}")
-    handle = os.open(name + ".part", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    handle = os.open(name + _PART, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         try:
             left = memoryview(encoded(records))
@@ -35,9 +38,9 @@ def put(home: str, store: str, records: list[Record], now: int) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-        os.rename(name + ".part", name + _SUFFIX)
+        os.rename(name + _PART, name + _SUFFIX)
     except OSError:
-        os.unlink(name + ".part")
+        os.unlink(name + _PART)
         raise
     handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -127,6 +130,14 @@ def decoded(content: bytes) -> list[Record] | None:
     except ValueError:  # also what is no UTF-8
         return None
     return records
+
+
+def _sweep(place: str, before: int) -> None:
+    """Takes away what hooks were killed over before that time: a part of a file, which nobody was told is kept."""
+    for name in os.listdir(place):
+        begun = name.split(".")[1] if name.endswith(_PART) else ""
+        if begun.isdecimal() and int(begun) < before:
+            remove(os.path.join(place, name))
 
 
 def _places(statement: str) -> int:

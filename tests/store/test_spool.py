@@ -94,3 +94,16 @@ def test_a_spool_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path:
     with pytest.raises(OSError):
         spool.put(str(tmp_path), STORE, [HEARD], 1)
     assert [path.name for path in tmp_path.iterdir()] == ["spool"]
+
+
+def test_what_a_killed_hook_left_half_written_goes_after_an_hour_and_nothing_else(tmp_path: Path):
+    hour = 3_600_000_000
+    spool.put(str(tmp_path), STORE, [], hour)
+    place = tmp_path / "spool"
+    (kept,) = os.listdir(place)
+    old, young = (f"{STORE}.{at:016d}.0a1b2c3d4e5f.part" for at in (hour, 2 * hour))
+    others = ("notes.part", ".part", f"{STORE}.{hour:016d}.0a1b2c3d4e5f.row.unreadable")
+    for name in (old, young, *others):
+        (place / name).write_bytes(b"memstore 1")
+    spool.put(str(tmp_path), STORE, [], 2 * hour + 1)
+    assert set(os.listdir(place)) >= {kept, young, *others} and old not in os.listdir(place)
