@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from memstore.core.changes import ChangeSet
     from memstore.core.index_values import Line
     from memstore.core.undo import LineStep, Step
-    from memstore.store import shown
+    from memstore.store import runs, shown
     from memstore.store.inbox import Arrival
 
+T = TypeVar("T")
 Made = list[tuple[str, str, int, str]]
 _NOBODY = Provenance("tool", "")
 
@@ -101,11 +102,36 @@ class Store:
                 if folder is not None and shown_changes:
                     shown.write(connection, folder, tuple(shown_changes), change_set.at, applied.seq)
         except StoreUnavailable:
-            found = self._look_up(change_set.operation, request)
+            found = self._look_up(lambda connection: writer.repeated(connection, change_set.operation, request))
             if found is None:
                 raise
             return found
         return applied
+
+    def finish_run(
+        self,
+        end: runs.RunEnd,
+        change_set: ChangeSet | None = None,
+        cursor: runs.Cursor | None = None,
+        taken: Sequence[bytes] = (),
+        sources: Sequence[runs.Source] = (),
+    ) -> Applied | None:
+        """Ends a run and its job, and commits with it what it saved and how far it read: all of it, or nothing.
+
+        `taken`: the digests of the messages whose outcome is known now. Raises what `apply` does, of which StaleVersion
+        and kin leave the run going on, and Conflict where another worker has closed the run.
+        """
+        from memstore.store import ending
+
+        all_of_it = ending.prepare(end, change_set, cursor, taken, sources)
+        try:
+            with self._link.writing() as connection:
+                return ending.finish(connection, all_of_it)
+        except StoreUnavailable:
+            found = self._look_up(lambda connection: ending.finished(connection, all_of_it))
+            if found is None:
+                raise
+            return found[0]
 
     def done(self, operation: str, request: str, kind: str) -> Applied | None:
         """What an operation id did when it was used before; None where it is new. Raises OperationReused."""
@@ -116,16 +142,15 @@ class Store:
         with self._link.reading() as connection:
             return writer.repeated(connection, operation, wanted)
 
-    def _look_up(self, operation: str, request: bytes) -> Applied | None:
-        from memstore.store import writer
-
+    def _look_up(self, ask: Callable[[apsw.Connection], T | None]) -> T | None:
+        """The answer of a fresh connection, which alone knows what a commit that failed came to."""
         try:
             link = open_link(self.path, writable=False)
         except MemstoreError:
             return None
         try:
             with link.reading() as connection:
-                return writer.repeated(connection, operation, request)
+                return ask(connection)
         except MemstoreError:
             return None
         finally:

@@ -134,7 +134,9 @@ def test_no_public_call_changes_what_sqlite_has_locked(store: Store, tmp_path: P
         "knows": lambda: store.knows(b"- one\n"),
         "counts": store.counts,
         "another connection": lambda: open_store(tmp_path / "store").close(),
-        "looking up": lambda: store._look_up("first", b""),
+        "looking up": lambda: store._look_up(
+            lambda connection: connection.execute("SELECT count(*) FROM operation").get
+        ),
     }
     for name, call in calls.items():
         call()

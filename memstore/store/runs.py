@@ -1,0 +1,235 @@
+"""Runs of jobs: what a model was asked, what that came to and cost, how far transcripts were read.
+
+`ending` commits the end of a run. Times are unix microseconds, money is millionths of a US dollar. Call the functions
+that write inside a write transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import apsw
+
+from memstore.errors import Conflict
+from memstore.store.connection import Row, many, one
+
+RunState = Literal["running", "done", "failed"]
+Outcome = Literal["saved", "nothing", "skipped", "more", "failed"]
+EventKind = Literal["denied", "refused", "note", "tool"]
+
+_RUN_COLUMNS = (
+    "SELECT r.seq, r.id, r.kind, r.session, r.job, r.model, r.via, r.state, r.outcome, r.reason, r.started_at,"
+    " r.ended_at, r.turns, r.messages, r.unread, (SELECT o.id FROM operation o WHERE o.seq = r.operation),"
+    " r.cost_microusd, r.told, r.input_tokens, r.output_tokens, r.cache_read, r.cache_written FROM run r"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the Messages API counts them: `input` are those that were neither read from its cache nor put there."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_written: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_written + other.cache_written,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happened in a run: a tool that was denied, a write that was refused, a tool that was used, a remark."""
+
+    kind: EventKind
+    text: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run. `operation`: the id of what it saved. `cost` None: not known. `told`: a session said what was saved."""
+
+    seq: int
+    id: str
+    kind: str
+    session: str
+    job: int | None
+    model: str | None
+    via: str | None
+    state: RunState
+    outcome: Outcome | None
+    reason: str
+    started_at: int
+    ended_at: int | None
+    turns: int
+    messages: int
+    unread: int
+    operation: str | None
+    cost: int | None
+    told: bool
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ends. Its job follows from the outcome.
+
+    `more`: the rest waits as a new job. `failed`: the job waits for its next try; where `due_at` is given it waits
+    until then, which does not count as a try; with `park` it waits for a person. Else the job is done.
+    """
+
+    run: str
+    outcome: Outcome
+    at: int
+    reason: str = ""
+    turns: int = 0
+    messages: int = 0
+    unread: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost: int | None = None
+    events: tuple[Event, ...] = ()
+    due_at: int | None = None
+    park: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a session's transcript was read: the id of the last message, the bytes up to its end, their SHA-256."""
+
+    kind: str
+    session: str
+    transcript: str
+    message: str
+    offset: int
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A message of the run's session that a memory's new version was made from."""
+
+    memory: str
+    message: str
+
+
+def begin(
+    connection: apsw.Connection,
+    identity: str,
+    kind: str,
+    session: str,
+    at: int,
+    *,
+    job: int | None = None,
+    model: str | None = None,
+    via: str | None = None,
+) -> None:
+    """Notes that a run has begun. Raises Conflict where one of the session is running."""
+    running = "SELECT 1 FROM run WHERE kind = ? AND session = ? AND state = 'running'"
+    if one(connection, running, (kind, session)) is not None:
+        raise Conflict(f"another run of the session {session} is going on", hint="try again when it is done")
+    connection.execute(
+        "INSERT INTO run (id, kind, session, job, model, via, state, started_at) VALUES (?,?,?,?,?,?,'running',?)",
+        (identity, kind, session, job, model, via, at),
+    )
+
+
+def record_usage(connection: apsw.Connection, identity: str, usage: Usage, cost: int | None) -> None:
+    """What a running run has used so far: if its worker is killed, the day's budget has it all the same."""
+    connection.execute(
+        "UPDATE run SET input_tokens = ?, output_tokens = ?, cache_read = ?, cache_written = ?, cost_microusd = ?"
+        " WHERE id = ? AND state = 'running'",
+        (usage.input, usage.output, usage.cache_read, usage.cache_written, cost, identity),
+    )
+
+
+def one_run(connection: apsw.Connection, identity: str) -> Run | None:
+    """A run by its id."""
+    found = _runs(connection, "WHERE r.id = ?", (identity,))
+    return found[0] if found else None
+
+
+def last(connection: apsw.Connection, kind: str, session: str | None = None) -> Run | None:
+    """The newest run of a session; None as session: of the store."""
+    found = _runs(connection, "WHERE r.kind = ?1 AND (?2 IS NULL OR r.session = ?2)", (kind, session), limit=1)
+    return found[0] if found else None
+
+
+def log(connection: apsw.Connection, limit: int = -1, *, session: str | None = None) -> list[Run]:
+    """Runs of all kinds, newest first."""
+    return _runs(connection, "WHERE (?1 IS NULL OR r.session = ?1)", (session,), limit=limit)
+
+
+def events(connection: apsw.Connection, run: int) -> list[Event]:
+    """What happened in a run, by its number, in order."""
+    rows = many(connection, "SELECT kind, text, at FROM run_event WHERE run = ? ORDER BY n", (run,))
+    return [Event(*row) for row in rows]
+
+
+def cost_since(connection: apsw.Connection, at: int) -> tuple[int, int]:
+    """What the runs that began at or after `at` have cost, and how many have a cost that is not known."""
+    row = one(
+        connection,
+        "SELECT coalesce(sum(cost_microusd), 0), count(*) FILTER (WHERE cost_microusd IS NULL"
+        " AND input_tokens + output_tokens + cache_read + cache_written > 0) FROM run WHERE started_at >= ?",
+        (at,),
+    )
+    return (0, 0) if row is None else (int(row[0]), int(row[1]))
+
+
+def untold(connection: apsw.Connection) -> list[Run]:
+    """The runs that saved something of which no session has been told yet, oldest first."""
+    return _runs(connection, "WHERE r.told = 0 AND r.operation IS NOT NULL", ())[::-1]
+
+
+def tell(connection: apsw.Connection, identities: Sequence[str]) -> None:
+    """Notes that a session was told what these runs saved."""
+    connection.executemany("UPDATE run SET told = 1 WHERE id = ?", [(identity,) for identity in identities])
+
+
+def cursor(connection: apsw.Connection, kind: str, session: str) -> Cursor | None:
+    """How far a session's transcript was read."""
+    row = one(
+        connection,
+        "SELECT kind, session, transcript, message, offset, digest FROM cursor WHERE kind = ? AND session = ?",
+        (kind, session),
+    )
+    return None if row is None else Cursor(*row)
+
+
+def taken(connection: apsw.Connection, messages: Sequence[bytes]) -> frozenset[bytes]:
+    """Those of these messages whose outcome is recorded, in whatever session."""
+    known: set[bytes] = set()
+    for start in range(0, len(messages), 500):
+        part = messages[start : start + 500]
+        marks = ",".join("?" * len(part))
+        known.update(row[0] for row in many(connection, f"SELECT message FROM taken WHERE message IN ({marks})", part))
+    return frozenset(known)
+
+
+def sources(connection: apsw.Connection, memory: str) -> list[tuple[int, str, str]]:
+    """The messages that a memory's versions were made from: (number of the operation, session, message)."""
+    rows = many(
+        connection,
+        "SELECT s.operation, s.session, s.message FROM source s JOIN memory m ON m.pk = s.memory WHERE m.id = ?"
+        " ORDER BY s.operation, s.session, s.message",
+        (memory,),
+    )
+    return [(int(row[0]), str(row[1]), str(row[2])) for row in rows]
+
+
+def _runs(connection: apsw.Connection, where: str, values: tuple[object, ...], limit: int = -1) -> list[Run]:
+    rows = many(connection, f"{_RUN_COLUMNS} {where} ORDER BY r.seq DESC LIMIT {int(limit)}", values)
+    return [_run(row) for row in rows]
+
+
+def _run(row: Row) -> Run:
+    values: Row = (*row[:17], bool(row[17]), Usage(*row[18:]))
+    return Run(*values)
