@@ -55,8 +55,8 @@ class Json:
             "SELECT key, type FROM json_each(iif(json_valid(?1, 1) AND json_type(?1) = 'object', ?1, '{}'))",
             (text.decode("utf-8", "replace"),),
         )
-        kinds = dict(rows.fetchall())
-        return {str(key): kind == "true" for key, kind in kinds.items() if kind in ("true", "false")}
+        kinds = {str(key): kind for key, kind in rows}
+        return {key: kind == "true" for key, kind in kinds.items() if kind in ("true", "false")}
 
     def edits(self, text: bytes) -> list[tuple[bytes, bytes, bool]]:
         """The replacements of a call that makes several."""
