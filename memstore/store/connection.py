@@ -291,7 +291,8 @@ def translated(error: apsw.Error, path: str) -> MemstoreError:
     """An SQLite error as one that names the store, the reason and the next step."""
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return StoreBusy(f"the store {path} stayed locked by another process", hint="try again in a moment")
-    if isinstance(error, apsw.FullError):
+    cannot = isinstance(error, (apsw.IOError, apsw.CantOpenError))
+    if isinstance(error, apsw.FullError) or (cannot and _is_full(os.path.dirname(path))):
         return DiskFull(
             f"the disk is full; nothing was written to {path}", hint="free some space and repeat the command"
         )
@@ -306,6 +307,16 @@ def translated(error: apsw.Error, path: str) -> MemstoreError:
             f"{path} does not read as a sound database ({error}); it was left exactly as it is",
             hint="copy the store's folder before anything else; the memory files are untouched and can be imported",
         )
-    if isinstance(error, (apsw.IOError, apsw.CantOpenError)):
+    if cannot:
         return StoreUnavailable(f"the store {path} cannot be read or written now ({error})", hint=READ_ONLY_HINT)
     return Defect(f"SQLite refused a statement: {error}")
+
+
+def _is_full(directory: str) -> bool:
+    """Whether there is no block or no inode left: SQLite says of the files that it makes beside the database only
+    that it could not."""
+    try:
+        found = os.statvfs(directory)
+    except OSError:
+        return False
+    return found.f_bavail == 0 or (found.f_files > 0 and found.f_favail == 0)

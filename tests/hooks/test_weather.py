@@ -21,7 +21,7 @@ import pytest
 from memstore.hook import LARGEST, SECONDS
 from memstore.store import quick
 from tests.files.desk import Desk, topic
-from tests.files.outages import Unable, no_room, read_only, small_disk
+from tests.files.outages import Unable, no_inodes, no_room, read_only, small_disk
 from tests.hooks.calls import HOOK, Answer, Session, at_rest, database, inbox, spooled, start
 
 GRACE = 5.0
@@ -294,6 +294,26 @@ def test_on_a_full_disk_the_line_says_so_and_nothing_is_lost_of_what_was_there(t
         desk.memories = desk.open()
         desk.memories.sync()
         assert "on a full disk" in desk.text("a") and desk.number("a") == 2
+
+
+@pytest.mark.parametrize("outage", [no_room, no_inodes])
+def test_a_session_that_starts_on_a_full_disk_is_told_so(
+    tmp_path: Path, home: Path, outage: Callable[[Path], AbstractContextManager[None]]
+):
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(small_disk(home / "memstore", "size=2m", "nr_inodes=100"))
+        except Unable as unable:
+            pytest.skip(str(unable))
+        desk = Desk(tmp_path, 0.0)
+        stack.callback(desk.close)
+        desk.folder.mkdir(parents=True)
+        desk.put("a.md", topic("a"))
+        desk.memories.sync()
+        desk.memories.close()
+        with outage(home / "memstore"):
+            assert "the disk is full; nothing was written" in Session(desk, "s").starts().message
+        at_rest(desk)
 
 
 def test_a_hook_whose_input_never_ends_gives_up_in_time(shop: Desk):
