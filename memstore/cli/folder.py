@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -41,8 +40,6 @@ def sync(state: State, dry_run: bool, verdict: str | None) -> None:
     word: Verdict = "accept" if verdict == "accept" else "restore" if verdict == "restore" else "ask"
     with state.open(make=not dry_run) as memories:
         report = memories.sync(dry_run=dry_run, verdict=word)
-    if dry_run:
-        report = replace(report, notices=tuple(map(_with_the_verdicts, report.notices)))
     if state.json:
         from memstore.cli.shaping import files_shape
 
@@ -52,16 +49,6 @@ def sync(state: State, dry_run: bool, verdict: str | None) -> None:
     tell_troubles(state, report)
     if report.pending or report.stopped or report.folder is None:
         raise exits.Finished(exits.STORE if report.stopped else exits.PLACE)
-
-
-def _with_the_verdicts(notice: str) -> str:
-    """A dry run that would stop names the words that decide, as the sync does. Nothing helps an unreadable folder."""
-    if not notice.startswith("nothing would be decided in ") or notice.endswith("cannot be read whole"):
-        return notice
-    return (
-        f"{notice}. If that is as it should be, `memstore sync --accept` takes the folder as it is;"
-        " `memstore sync --restore` has the files back"
-    )
 
 
 def tell_each(state: State, report: SyncReport) -> None:

@@ -21,7 +21,7 @@ from memstore.files.committing import Committer, texts_at
 from memstore.files.folder import Folder
 from memstore.files.inbox import AT_WORK, Inbox
 from memstore.files.intake import Intake, gate, left_alone, plan_intake, says_what_was_shown, take_stock
-from memstore.files.project import omissions, plan_work
+from memstore.files.project import Work, omissions, plan_work
 from memstore.files.projector import Projector
 from memstore.files.report import Findings, Noted, SyncReport, Unshown
 from memstore.files.scan import Scan
@@ -42,6 +42,11 @@ class OpenFolder(Protocol):
         self, path: str, *, create: bool = False, now: Callable[[], int], pause: Callable[[float], None]
     ) -> Folder | None: ...
 
+
+_VERDICTS = (
+    "if that is as it should be, run `memstore sync --accept`; to have the files back, run `memstore sync --restore`"
+)
+"""A person's word where `run` asks for it."""
 
 _SECOND_LOOK = 1.05
 """Seconds after which a second scan may agree with the first."""
@@ -259,10 +264,7 @@ class Sync:
             found.waiting.append(folder.path)
             return False
         if isinstance(verdict, Stop) and self._verdict != "accept":
-            found.refuse(
-                f"nothing was decided in {folder.path}: {verdict.reason}. If that is as it should be, run"
-                " `memstore sync --accept`; to have the files back, run `memstore sync --restore`"
-            )
+            found.refuse(f"nothing was decided in {folder.path}: {verdict.reason}; {_VERDICTS}")
             return False
         if claim == "none":
             make_claim(folder, self._store.id, self._root)
@@ -325,16 +327,18 @@ class Sync:
 
     def _preview(self, folder: Folder | None, found: Findings) -> None:
         if folder is None:
+            self._preview_missing(found)
             return
         claim = self._claim(folder)
         known = self._known(folder.path)
         row = known.row if known.row is not None else FolderRow(0, folder.path, None, 0, None)
-        intake = take_stock(folder, folder.scan(), known.stamps, self._world.clock)
+        intake = take_stock(folder, folder.scan(), known.stamps, self._world.clock, known.busy)
         with self._store.view() as connection:
             absorber = self._committer.absorber(connection, row, first=known.row is None)
             verdict = gate(row, intake, claim, self._world.clock(), absorber)
             if isinstance(verdict, Stop):
-                found.refuse(f"nothing would be decided in {folder.path}: {verdict.reason}")
+                helps = "mend its permissions" if verdict.rule == 32 else _VERDICTS
+                found.refuse(f"nothing would be decided in {folder.path}: {verdict.reason}; {helps}")
                 return
             if isinstance(verdict, (d.WaitSecondScan, PutAllBack)):
                 found.waiting.append(folder.path)
@@ -343,11 +347,23 @@ class Sync:
             work = plan_work(connection, row.pk, row.shows, plan.project, plan.remove, plan.blocked)
         found.taken_over = known.row is None
         found.absorbed += plan.noted
-        found.waiting += [*plan.waiting, *plan.again]
+        found.waiting += [*sorted(known.busy), *plan.waiting, *plan.again]
         found.notices += plan.notices
         found.pending += [Unshown(name, plan.blocked[name]) for name in work.held]
-        found.projected += [task.row.name for task in (*work.puts, *([work.index] if work.index else []))]
-        found.removed += [name for name, _ in (*work.early, *work.takes)]
+        _note(work, found)
+
+    def _preview_missing(self, found: Findings) -> None:
+        """As `_missing_folder`: what was swept away waits for a second look, else the folder is made."""
+        assert self._path is not None
+        path = os.path.realpath(self._path)
+        known = self._known(path)
+        if known.stamps:
+            found.waiting.append(path)
+            return
+        with self._store.view() as connection:
+            row = known.row if known.row is not None else FolderRow(0, path, None, 0, None)
+            _note(plan_work(connection, row.pk, row.shows, {}, {}, {}), found)
+        found.taken_over = known.row is None and bool(found.projected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,6 +384,11 @@ class _Known:
         if row is None or row.shows != self.last or row.gone_at is not None or self.restless or self.busy:
             return False
         return scan.complete and not scan.temporary
+
+
+def _note(work: Work, found: Findings) -> None:
+    found.projected += [task.row.name for task in (*work.puts, *([work.index] if work.index else []))]
+    found.removed += [name for name, _ in (*work.early, *work.takes)]
 
 
 def _told(error: MemstoreError) -> str:

@@ -20,6 +20,7 @@ from memstore.errors import Mendable
 from memstore.files.folder import Folder
 from memstore.files.sync import Verdict
 from tests.files.desk import Desk, Silent, topic
+from tests.files.sessions import Session
 
 NAMES = [f"m{number}" for number in range(6)]
 WORD = re.compile(r"typed[0-9]+")
@@ -415,5 +416,37 @@ def test_a_rehearsed_sync_of_a_folder_that_is_asked_about_says_so(desk: Desk):
     filled(desk)
     (desk.folder / ".memstore").unlink()
     rehearsed = desk.memories.sync(dry_run=True)
-    assert rehearsed.folder is None and "nothing would be decided" in rehearsed.notices[0]
+    (said,) = rehearsed.notices
+    assert rehearsed.folder is None and "nothing would be decided" in said
+    assert "`memstore sync --accept`" in said and "`memstore sync --restore`" in said
     assert not (desk.folder / ".memstore").exists()
+    assert desk.sync().notices == (said.replace("would be", "was"),)
+
+
+def test_a_rehearsed_sync_of_a_folder_that_was_swept_away_says_that_it_waits(desk: Desk):
+    filled(desk)
+    shutil.rmtree(desk.folder)
+    rehearsed = desk.memories.sync(dry_run=True)
+    assert rehearsed.waiting == (str(desk.folder.resolve()),) and rehearsed.projected == ()
+    assert not desk.folder.exists()
+    assert desk.sync().put_back > 0
+
+
+def test_a_rehearsed_sync_into_a_folder_that_is_yet_to_be_made_says_what_would_be_put(desk: Desk):
+    empty = desk.second()
+    assert empty.memories.sync(dry_run=True).quiet
+    filled(desk)
+    there = desk.second()
+    rehearsed = there.memories.sync(dry_run=True)
+    assert not there.folder.exists()
+    report = there.sync()
+    assert rehearsed.projected == report.projected != ()
+    assert rehearsed.taken_over and report.taken_over
+
+
+def test_a_rehearsed_sync_says_which_files_sessions_are_at_work_on(desk: Desk):
+    filled(desk)
+    Session(desk, "s").calls_edit("a.md", "more", "much more").begin().act()
+    rehearsed = desk.memories.sync(dry_run=True)
+    assert (rehearsed.absorbed, rehearsed.waiting) == ((), ("a.md",))
+    assert desk.memories.files.absorb().waiting == ("a.md",)
