@@ -55,8 +55,11 @@ class World:
 
     def origin(self) -> Origin:
         """`person` means a terminal and none of an agent's variables; everything else is an agent's doing."""
-        by_agent = any(self.environment.get(name) for name in AGENT_VARIABLES)
-        return "person" if self.terminal and not by_agent else "agent"
+        return "person" if self.terminal and self.agent() is None else "agent"
+
+    def agent(self) -> str | None:
+        """The variable by which an agent is known to run this; None where there is none."""
+        return next((name for name in AGENT_VARIABLES if self.environment.get(name)), None)
 
     def provenance(self, root: Root, origin: Origin | None = None) -> Provenance:
         """Who acts here and now, and from where."""

@@ -11,7 +11,6 @@ from memstore.cli.state import State, json_option
 from memstore.cli.terminal import printable
 from memstore.cli.where import look, setting_shape
 from memstore.errors import NotFound, NotTrusted
-from memstore.world import AGENT_VARIABLES
 
 if TYPE_CHECKING:
     from memstore.claude.settings import SettingValue
@@ -68,7 +67,7 @@ def trust(state: State, key: str | None, everything: bool, withdraw: bool) -> No
 
 
 def _accept(world: World, place: Place, key: str | None) -> list[SettingValue]:
-    variable = next((name for name in AGENT_VARIABLES if world.environment.get(name)), None)
+    variable = world.agent()
     if variable is not None:
         raise NotTrusted(
             f"consent is a person's to give, and ${variable} says that an agent runs this",

@@ -43,7 +43,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "import": "transfer",
         "export": "transfer",
     },
-    "Sessions": {"pause": "pausing", "resume": "pausing", "hook": "hook"},
+    "Sessions": {"pause": "pausing", "resume": "pausing", "config": "config", "hook": "hook"},
     "Agents": {"mcp": "mcp", "install": "install", "uninstall": "install", "prompt": "prompt"},
     "Place": {"where": "where", "trust": "consent", "link": "linking", "demo": "demo"},
 }

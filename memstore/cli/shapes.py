@@ -121,6 +121,17 @@ HIT: Shape = {
 # Of the index (path MEMORY.md) there are no versions: before and after are null.
 DIFF: Shape = {"path": "text", "before": "version or null", "after": "version or null", "lines": ["text"]}
 SETTING: Shape = {"key": "text", "value": "scalar", "source": "text", "rule": "text", "trusted": "flag"}
+CONFIGURED: Shape = {
+    "key": "text",
+    "kind": "text",  # bool, int, choice, text or money: US dollars
+    "value": "scalar or null",  # null: what was set cannot be used, and problem says why
+    "source": "text",  # environment, store, user or default
+    "variable": "text",
+    "default": "scalar",
+    "allowed": "text",
+    "meaning": "text",
+    "problem": "text",
+}
 BLAMED: Shape = {
     "text": "text", "version": "number", "token": "token", "seq": "number", "operation": "text", "origin": "text",
     "at": "time",
@@ -157,6 +168,7 @@ SHAPES: dict[str, Shape] = {
     },
     "pause": {"paused": ["text"]},
     "resume": {"paused": ["text"]},
+    "config": {"settings": [CONFIGURED]},
     "log": {
         "operations": [
             {

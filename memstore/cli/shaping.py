@@ -11,6 +11,7 @@ from memstore import errors
 
 if TYPE_CHECKING:
     from memstore.core.model import ConflictRecord, Memory, Operation, Version
+    from memstore.core.settings import Key, Settings, Value
     from memstore.files.report import Noted, SyncReport
 
 Shape = dict[str, object]
@@ -142,6 +143,32 @@ def files_shape(report: SyncReport) -> Shape:
         "seq": report.seq,
         "stopped": report.stopped,
     }
+
+
+def key_shape(key: Key, settings: Settings) -> Shape:
+    """A setting and the value that counts."""
+    value, problem = None, ""
+    try:
+        value = _scalar(key, settings.get(key.name))
+    except errors.SettingRefused as refused:
+        problem = f"{refused}: {refused.hint}"
+    return {
+        "key": key.name,
+        "kind": key.kind,
+        "value": value,
+        "source": settings.origin_of(key.name),
+        "variable": key.variable,
+        "default": _scalar(key, key.default),
+        "allowed": key.allowed,
+        "meaning": key.meaning,
+        "problem": problem,
+    }
+
+
+def _scalar(key: Key, value: Value) -> Value | float:
+    from memstore.core.settings import MICRO
+
+    return value / MICRO if key.kind == "money" and isinstance(value, int) else value
 
 
 def error_shape(error: Exception, code: int, message: str, hint: str) -> Shape:
