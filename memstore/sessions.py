@@ -119,6 +119,7 @@ class _Start:
             paused = sessions.pauses(connection, self._session, self._place.root.worktree)
         report = None
         if not paused and not busy:
+            self._make_folder(app)
             report = app.files.absorb()
             if report.waiting and app.place.store is not None:
                 self._start_worker(app.place.home.path, app.place.store, [self._folder])
@@ -130,6 +131,15 @@ class _Start:
         if busy:
             trouble = "another process keeps the store locked; memories are brought up to date later"
         return _within(context), _line(trouble)
+
+    def _make_folder(self, app: Memstore) -> None:
+        """The client makes the folder for its first session, as was seen, after this hook has run: too late to be
+        claimed before the session writes. A folder that was known and is gone is another matter."""
+        with app.store.view() as connection:
+            known = self._folder in sessions.folders(connection)
+        if not known:
+            with suppress(OSError):
+                os.makedirs(self._folder, exist_ok=True)
 
     def _index_lines(self) -> list[str]:
         """What the session's copy of MEMORY.md lacks: what was cut, and at `startup` what came after the load."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,28 @@ def test_a_path_that_cannot_be_is_not_looked_for(shop: Desk, field: str):
             data[field] = giant + (".jsonl" if field == "transcript_path" else "")
         answer = start(event, json.dumps(data).encode(), shop.base / shop.root)
         assert answer.check(SECONDS[event] / 2).out == b""
+
+
+def test_the_first_session_of_a_repository_is_known_from_its_first_write_on(shop: Desk):
+    """The client makes the folder after the hook."""
+    place = repository(shop.base / "fresh")
+    other = Desk(shop.base, 0.0, root="fresh", opened=shop.opened)
+    assert not other.folder.exists()
+    one, two = (Session(other, name, place) for name in ("one", "two"))
+    for session in (one, two):
+        session.starts()
+    one.writes("MEMORY.md", "# Notes\n\n- of one\n")
+    two.writes("MEMORY.md", "# Notes\n\n- of two\n")
+    at_rest(other)
+    other.memories.sync()
+    assert {"- of one", "- of two"} <= set(other.read("MEMORY.md").split("\n"))
+    assert {session for (session,) in inbox(other, "session")} == {"one", "two"}
+
+
+def test_a_folder_that_was_known_and_is_gone_is_not_made_by_a_session_that_starts(shop: Desk):
+    shutil.rmtree(shop.folder)
+    started(shop).starts()
+    assert not shop.folder.exists()
 
 
 # Whether its memory is on
