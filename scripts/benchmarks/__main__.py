@@ -21,6 +21,7 @@ from scripts.benchmarks.measure import Limit, Row
 from scripts.benchmarks.searching import searches
 from scripts.benchmarks.starting import import_times, starts
 from scripts.benchmarks.tool import tools
+from scripts.benchmarks.transcripts import transcripts
 from scripts.benchmarks.watching import watches
 from scripts.benchmarks.writes import one_write
 
@@ -35,6 +36,7 @@ BENCHES: dict[str, Callable[[bool], list[Row]]] = {
     "mcp": servers,
     "tool": tools,
     "hook": hooks,
+    "transcript": transcripts,
 }
 
 
