@@ -123,9 +123,8 @@ def set_off(env: Mapping[str, str], root: str, started: str, json: Json, managed
     for path in paths:
         content = read_small(path, _LARGEST_SETTINGS)
         said = {} if content is None else json.switches(content.removeprefix(b"\xef\xbb\xbf"))
-        for name in ("autoMemoryEnabled", "autoMemory"):
-            if name in said:
-                return not said[name]
+        if "autoMemoryEnabled" in said:
+            return not said["autoMemoryEnabled"]
     return False
 
 
