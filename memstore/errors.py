@@ -17,13 +17,21 @@ MemstoreError
 │   │   ├── NotTrusted           a value that came with the repository awaits a person's consent
 │   │   ├── Moved                the repository moved; its store awaits `memstore link`
 │   │   └── NotProjected         one file could not be written; the store has its text
-│   └── StoreUnavailable         the database cannot be used now
-│       ├── StoreBusy            another process kept the write lock too long
-│       ├── StoreReadOnly        no permission, or a read-only file system
-│       ├── DiskFull
-│       ├── StoreDamaged         not a database, or a damaged one; it is left as it is
-│       ├── StoreNewer           written by a newer memstore; left as it is
-│       └── EngineTooOld         the SQLite library has a known defect, or the platform is not supported
+│   ├── StoreUnavailable         the database cannot be used now
+│   │   ├── StoreBusy            another process kept the write lock too long
+│   │   ├── StoreReadOnly        no permission, or a read-only file system
+│   │   ├── DiskFull
+│   │   ├── StoreDamaged         not a database, or a damaged one; it is left as it is
+│   │   ├── StoreNewer           written by a newer memstore; left as it is
+│   │   └── EngineTooOld         the SQLite library has a known defect, or the platform is not supported
+│   └── ModelError               no model answers
+│       ├── ModelUnset           neither a key nor a token is set
+│       ├── ModelUnauthorized    the key or token is refused, or may not do this
+│       ├── ModelNotFound        there is no model of that name
+│       ├── ModelDeclined        the API does not take the request as it is
+│       ├── ModelBusy            over a limit, overloaded or out of order
+│       ├── ModelUnreachable     no connection, a connection that broke off, or no Messages API at that address
+│       └── ModelAnswer          what came back is no answer of the Messages API
 └── Defect                       memstore's own fault: please report it
 """
 
@@ -190,6 +198,64 @@ class StoreNewer(StoreUnavailable):
 
 class EngineTooOld(StoreUnavailable):
     """The SQLite library has a known defect, or the platform is not supported."""
+
+
+class ModelError(Mendable):
+    """No model answers. `passing`: it may pass by itself, and the same request is worth another try later.
+
+    Neither message nor fields hold a key, a token or a password.
+    """
+
+    passing = False
+
+    def __init__(self, message: str, *, hint: str = "", passing: bool | None = None) -> None:
+        super().__init__(message, hint=hint)
+        if passing is not None:
+            self.passing = passing
+
+
+class ModelUnset(ModelError):
+    """Neither a key nor a token for a model is set."""
+
+
+class ModelUnauthorized(ModelError):
+    """The credential is refused, or may not do this. `sent` says which it was."""
+
+    def __init__(self, message: str, sent: str, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.sent = sent
+
+
+class ModelNotFound(ModelError):
+    """There is no model of that name."""
+
+    def __init__(self, message: str, model: str, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.model = model
+
+
+class ModelDeclined(ModelError):
+    """The API does not take the request as it is: too large, unpaid, or not as it wants it."""
+
+
+class ModelBusy(ModelError):
+    """Over a limit, overloaded or out of order. `wait`: seconds after which the API wants to be asked again."""
+
+    passing = True
+
+    def __init__(self, message: str, *, wait: float | None = None, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.wait = wait
+
+
+class ModelUnreachable(ModelError):
+    """There is no connection, it broke off in the middle of an answer, or no Messages API is at that address."""
+
+    passing = True
+
+
+class ModelAnswer(ModelError):
+    """What came back is no answer of the Messages API."""
 
 
 class Defect(MemstoreError):

@@ -9,6 +9,7 @@
 | 4 | conflict: nothing was written |
 | 5 | the folder or repository cannot be used (yet); a `sync` or `export` that was stopped or left files unwritten |
 | 6 | the database cannot be used now; also where a `sync` had to stop for that in the middle |
+| 7 | no model answers: no key, a key that is refused, no connection, a limit, an answer that is none |
 | 130 | interrupted |
 | 141 | whoever read the output stopped reading |
 
@@ -27,7 +28,7 @@ import click
 from memstore import errors
 from memstore.cli import terminal
 
-OK, DEFECT, USAGE, NOT_FOUND, CONFLICT, PLACE, STORE, INTERRUPTED, PIPE = 0, 1, 2, 3, 4, 5, 6, 130, 141
+OK, DEFECT, USAGE, NOT_FOUND, CONFLICT, PLACE, STORE, MODEL, INTERRUPTED, PIPE = 0, 1, 2, 3, 4, 5, 6, 7, 130, 141
 
 _CODES: tuple[tuple[type[errors.MemstoreError], int], ...] = (
     (errors.InputRefused, USAGE),
@@ -35,6 +36,7 @@ _CODES: tuple[tuple[type[errors.MemstoreError], int], ...] = (
     (errors.Conflict, CONFLICT),
     (errors.PlaceRefused, PLACE),
     (errors.StoreUnavailable, STORE),
+    (errors.ModelError, MODEL),
     (errors.MemstoreError, DEFECT),
 )
 

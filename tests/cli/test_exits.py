@@ -24,7 +24,7 @@ def _kinds(kind: type[errors.MemstoreError]) -> list[type[errors.MemstoreError]]
 def test_every_error_has_the_code_of_its_branch(kind: type[errors.MemstoreError]):
     branches = {
         errors.InputRefused: 2, errors.NotFound: 3, errors.Conflict: 4, errors.PlaceRefused: 5,
-        errors.StoreUnavailable: 6,
+        errors.StoreUnavailable: 6, errors.ModelError: 7,
     }  # fmt: skip
     expected = next((code for branch, code in branches.items() if issubclass(kind, branch)), 1)
     assert exits.code_of(kind.__new__(kind)) == expected
