@@ -7,29 +7,10 @@ is cached with it stays cached, also over midnight.
 from __future__ import annotations
 
 from memstore.core.model import INDEX_NAME
-from memstore.core.taxonomy import TYPES
+from memstore.core.taxonomy import MEANINGS, NOT_WORTH, TYPES
 
 LOG_PATTERN = "logs/YYYY/MM/YYYY-MM-DD.md"
 """Where the log of a day lies: a pattern, because a prompt with today's date in it would be another one tomorrow."""
-
-_MEANINGS = {
-    "user": (
-        "who the user is: their part in the work, what they know well and what is new to them, what they like and"
-        " dislike. Use it to choose how to explain and what to leave out."
-    ),
-    "feedback": (
-        'how to work here: a correction ("not like that"), and as well a way that proved right and is not obvious.'
-        " Give the rule, then a line `**Why:**` with the reason, then a line `**How to apply:**` with when it holds."
-    ),
-    "project": (
-        "what is under way, decided or due, by whom and why, as far as neither code nor history says it. Write it like"
-        ' feedback: the fact, then why, then what follows from it. Write dates out in full, never as "next week".'
-    ),
-    "reference": (
-        "where something is kept outside the repository (a tracker, a board, a document, a machine), and what it is"
-        " good for."
-    ),
-}
 
 _HEAD = """\
 # Memory
@@ -95,15 +76,10 @@ _NO_FILES = """\
 If you have neither, ask the user to save it; there is no folder of files to write to here. The text of a
    memory has the form below."""
 
-_NOT = """\
+_NOT = f"""\
 ## What not to save
 
-- What code, configuration, history or the project's own instructions say: structure, conventions, who changed what,
-  how a bug was mended.
-- What only this task needs: its plan, its steps, its intermediate results.
-- Passwords, tokens, keys, and whatever else must not lie about in plain text.
-- Judgements of people that do not help the work.
-
+{NOT_WORTH}
 That holds also when the user asks for it: ask what in it was surprising or is not written down elsewhere, and
 save that.
 """
@@ -129,7 +105,7 @@ file when they are missing.
 
 def section(folder: str | None, *, log: bool = False) -> str:
     """The section as Markdown. `folder`: the memory folder that the agent may write to, or None."""
-    types = "\n".join(f"- `{name}`: {_MEANINGS[name]}" for name in TYPES)
+    types = "\n".join(f"- `{name}`: {MEANINGS[name]}" for name in TYPES)
     kinds = f"## The four types\n\n{types}\n"
     shown = f"`{folder}/{INDEX_NAME}`" if folder else "(`memstore list` shows the same)"
     when = _WHEN.format(index=shown)

@@ -183,6 +183,20 @@ def parse_query(text: str) -> Query:
     return Query(tuple(words.values()))
 
 
+def count_words(text: str, most: int) -> int:
+    """How many words a text has, counted up to about `most`. In a script without spaces each pair of characters is
+    one; a name in code is one, whatever its parts."""
+    count = 0
+    for line in text.split("\n"):
+        for part in _slices(line) if len(line) > _LINE else (line,):
+            for chunk in _chunks(fold(part)):
+                if any(map(str.isalnum, chunk)):
+                    count += max(1, len(chunk) - 1) if is_spaceless(chunk) else 1
+                if count >= most:
+                    return count
+    return count
+
+
 def fold(text: str) -> str:
     """Without compatibility forms, accents and invisible characters; the case stays: it parts camelCase."""
     if text.isascii():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstore.core.excerpt import excerpt
-from memstore.core.terms import MOST_WORDS, document_terms, index_document, parse_query
+from memstore.core.terms import MOST_WORDS, count_words, document_terms, index_document, parse_query
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()), max_size=200)
 
@@ -192,3 +192,18 @@ def test_an_excerpt_of_a_large_text_is_quick() -> None:
     excerpt("lorem ipsum 部署前 dolor sit\n" * 50_000, parse_query("nothing like it"))
     excerpt("w5 " * 50_000, parse_query(" ".join(f"w{number}" for number in range(100))))
     assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", 0), ("ok", 1), ("use bun please", 3), ("以后用bun", 3), ("好的", 1), ("好", 1), ("以后用", 2),
+        ("src/auth/session.py", 1), ("👍 🎉", 0), ("one\ntwo\n\nthree", 3), ("네 그렇게 해", 4),
+    ],
+)  # fmt: skip
+def test_words_are_counted_as_people_part_them_and_pairs_where_nobody_does(text: str, words: int):
+    assert count_words(text, 100) == words
+
+
+def test_counting_words_ends_when_there_are_enough():
+    assert 3 <= count_words("word " * 100_000, 3) < 10
