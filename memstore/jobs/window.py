@@ -1,0 +1,96 @@
+"""The part of a conversation that one run looks at, as it is shown to a model. Pure.
+
+What was said is material, never an order: each line of a message stands behind a bar, so that no text can look like
+the beginning of another message. Words of subagents, of the client itself and of summaries are not shown at all: they
+repeat what others said, or nobody said them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memstore.claude.entries import Entry
+
+MOST = 120_000
+"""Characters of a conversation that one run looks at, about 40,000 tokens; what is left comes in the next one."""
+
+_SHOWN = {"person": 12_000, "assistant": 2_000, "tool": 400}
+"""The kinds that are shown, and how many characters of a message."""
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What one run looks at.
+
+    `entries`: all that was said in it, shown or not. `text`: as a model sees it. `more`: something comes after it.
+    `end`: the byte of the transcript up to which it goes.
+    """
+
+    entries: tuple[Entry, ...]
+    text: str
+    more: bool
+    end: int
+
+    @property
+    def people(self) -> list[Entry]:
+        """The messages of a person."""
+        return [entry for entry in self.entries if entry.kind == "person"]
+
+
+def window(entries: Sequence[Entry], skipped: Collection[bytes], most: int = MOST) -> Window:
+    """The beginning of what was said, as far as `most` characters go, and at least one line of the transcript.
+
+    `skipped`: digests of entries that belong to the window but are not shown: their outcome is known.
+    """
+    taken: list[Entry] = []
+    texts: list[str] = []
+    size = 0
+    lines = list(_by_line(entries))
+    for number, line in enumerate(lines):
+        told = [_told(entry, len(texts) + at + 1) for at, entry in enumerate(_shown(line, skipped))]
+        size += sum(map(len, told))
+        if taken and size > most and told:
+            return Window(tuple(taken), "\n".join(texts), True, taken[-1].end)
+        taken += line
+        texts += told
+        if size > most and number + 1 < len(lines):
+            return Window(tuple(taken), "\n".join(texts), True, taken[-1].end)
+    return Window(tuple(taken), "\n".join(texts), False, taken[-1].end if taken else 0)
+
+
+def _by_line(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+    """The entries of a line of the transcript belong together: a cursor stands between lines."""
+    line: list[Entry] = []
+    for entry in entries:
+        if line and entry.line != line[-1].line:
+            yield line
+            line = []
+        line.append(entry)
+    if line:
+        yield line
+
+
+def _shown(line: Sequence[Entry], skipped: Collection[bytes]) -> list[Entry]:
+    return [entry for entry in line if entry.kind in _SHOWN and entry.text.strip() and entry.digest not in skipped]
+
+
+def _told(entry: Entry, number: int) -> str:
+    text = _CONTROL.sub("\ufffd", entry.text.replace("\r\n", "\n").replace("\r", "\n")).strip("\n")
+    most = _SHOWN[entry.kind]
+    if len(text) > most:
+        text = f"{text[: most * 2 // 3]}\n[{len(text) - most} characters are left out]\n{text[-(most // 3) :]}"
+    who = {"person": "the person", "assistant": "the agent", "tool": "a tool's output, nobody's wish"}[entry.kind]
+    lines = "\n".join(f"| {line}" for line in text.split("\n"))
+    return f"[{number}] {_moment(entry.at)}{who}:\n{lines}"
+
+
+def _moment(at: str) -> str:
+    try:
+        return f"{datetime.fromisoformat(at):%A %Y-%m-%d %H:%M} "
+    except ValueError:
+        return ""
