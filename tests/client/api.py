@@ -1,42 +1,24 @@
-"""A Messages API on loopback whose models are scripts: each session has one, which answers its requests in turn.
+"""The Messages API whose models are scripts: each session has one, which answers its requests in turn.
 
 A session is told apart by its API key. What was asked stays, so that a test can say what the model was shown.
 """
 
 from __future__ import annotations
 
-import itertools
-import json
 import re
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-MODEL = "claude-opus-5-5"
+from tests.messages_api import Asked, Fail, Say, Server, Use, running
 
 INDEX = re.compile(
     r"Contents of ([^\n]*MEMORY\.md) \(user's auto-memory, persists across conversations\):\n\n(.*?)"
     r"\n*</system-reminder>",
     re.DOTALL,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Say:
-    """The model answers with words, which ends its turn."""
-
-    text: str = "Done."
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """The model calls a tool. Several in one answer are sent as one message."""
-
-    name: str
-    input: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,151 +129,31 @@ def is_turn(body: Mapping[str, Any]) -> bool:
     return any(tool.get("name") == "Write" for tool in body.get("tools", []))
 
 
-class Api:
+class Api(Server):
     """The server. `script` says which model answers the session that has a key."""
 
     def __init__(self) -> None:
+        super().__init__(self.answered)
         self.scripts: dict[str, Script] = {}
-        self.numbers = itertools.count(1)
-        self.strangers: list[str] = []
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.server.api = self
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_address[1]}"
 
     def script(self, key: str, model: Model, agents: Model = SUMMARY) -> Script:
         self.scripts[key] = Script(model, agents)
         return self.scripts[key]
 
+    def answered(self, asked: Asked) -> Answer | Fail:
+        script = self.scripts.get(asked.key)
+        if script is None:
+            return Fail(401, "authentication_error", "no script has this key")
+        session, agent = (asked.headers.get(f"X-Claude-Code-{of}-Id", "") for of in ("Session", "Agent"))
+        try:
+            return script.answer(Request(session, agent, asked.body))
+        except BaseException as failure:
+            script.failures.append(failure)
+            return Fail(400, "invalid_request_error", f"the script failed: {failure!r}")
+
 
 @contextmanager
 def serving() -> Iterator[Api]:
     api = Api()
-    api.thread.start()
-    try:
+    with running(api):
         yield api
-    finally:
-        api.server.shutdown()
-        api.server.server_close()
-        api.thread.join()
-
-
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-    api: Api
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Server
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        """Keeps the test's output free of a line for each request."""
-
-    def do_HEAD(self) -> None:
-        self.reply(200, "text/plain", b"")
-
-    def do_GET(self) -> None:
-        self.server.api.strangers.append(self.path)
-        self.refuse(404, "not_found_error", f"{self.path} is not served")
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        path = self.path.partition("?")[0]
-        if path == "/v1/messages/count_tokens":
-            self.reply(200, "application/json", json.dumps({"input_tokens": len(json.dumps(body)) // 4}).encode())
-        elif path == "/v1/messages":
-            self.message(body)
-        else:
-            self.server.api.strangers.append(self.path)
-            self.refuse(404, "not_found_error", f"{self.path} is not served")
-
-    def message(self, body: Mapping[str, Any]) -> None:
-        api = self.server.api
-        script = api.scripts.get(self.headers.get("X-Api-Key", ""))
-        if script is None:
-            self.refuse(401, "authentication_error", "no script has this key")
-            return
-        try:
-            session, agent = (self.headers.get(f"X-Claude-Code-{of}-Id", "") for of in ("Session", "Agent"))
-            answer = script.answer(Request(session, agent, body))
-        except BaseException as failure:
-            script.failures.append(failure)
-            self.refuse(400, "invalid_request_error", f"the script failed: {failure!r}")
-            return
-        identity = f"msg_{next(api.numbers):06}"
-        blocks, reason = content(answer, api.numbers)
-        if body.get("stream"):
-            self.reply(200, "text/event-stream", stream(identity, blocks, reason))
-        else:
-            whole = envelope(identity) | {"content": blocks, "stop_reason": reason}
-            self.reply(200, "application/json", json.dumps(whole).encode())
-
-    def refuse(self, status: int, kind: str, message: str) -> None:
-        error = {"type": "error", "error": {"type": kind, "message": message}}
-        self.reply(status, "application/json", json.dumps(error).encode())
-
-    def reply(self, status: int, kind: str, body: bytes) -> None:
-        try:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(body)
-        except ConnectionError:
-            self.close_connection = True  # a client that was stopped reads no answer
-
-
-def content(answer: Answer, numbers: Iterator[int]) -> tuple[list[dict[str, object]], str]:
-    if isinstance(answer, Say):
-        return [{"type": "text", "text": answer.text}], "end_turn"
-    uses = (answer,) if isinstance(answer, Use) else answer
-    return [
-        {"type": "tool_use", "id": f"toolu_{next(numbers):06}", "name": use.name, "input": dict(use.input)}
-        for use in uses
-    ], "tool_use"
-
-
-def envelope(identity: str) -> dict[str, object]:
-    return {
-        "id": identity,
-        "type": "message",
-        "role": "assistant",
-        "model": MODEL,
-        "content": [],
-        "stop_reason": None,
-        "stop_sequence": None,
-        "usage": {
-            "input_tokens": 10,
-            "output_tokens": 1,
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
-        },
-    }
-
-
-def stream(identity: str, blocks: list[dict[str, object]], reason: str) -> bytes:
-    """The events of one message."""
-    events: list[dict[str, object]] = [{"type": "message_start", "message": envelope(identity)}]
-    for number, block in enumerate(blocks):
-        start: dict[str, object]
-        if block["type"] == "text":
-            start, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
-        else:
-            start = {**block, "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-        events += [
-            {"type": "content_block_start", "index": number, "content_block": start},
-            {"type": "content_block_delta", "index": number, "delta": delta},
-            {"type": "content_block_stop", "index": number},
-        ]
-    ending = {"stop_reason": reason, "stop_sequence": None}
-    events += [
-        {"type": "message_delta", "delta": ending, "usage": {"output_tokens": 5}},
-        {"type": "message_stop"},
-    ]
-    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
