@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from memstore.core import tool_text
 from memstore.core.changes import Change, Create, LineChange, Rename, Retire, Revise, SetIndexLine
 from memstore.core.index import base_of, merge
-from memstore.core.index_render import Rendering, chosen, whole
+from memstore.core.index_render import Rendering
 from memstore.core.model import INDEX_NAME, Memory, Shelf
 from memstore.core.names import check_path, collision_key
 from memstore.core.plan import encoded
@@ -182,7 +182,7 @@ class ToolFiles:
 
     def _index(self) -> Rendering | None:
         with self._store.view() as connection:
-            return _index(connection)
+            return lines.rendering(connection)
 
     def _commit(self, kind: str, plan: Callable[[], _Step]) -> str:
         self._memories.files.absorb()
@@ -220,7 +220,7 @@ class ToolFiles:
     def _edited_index(self, path: ToolPath, edit: Callable[[str], Edited]) -> _Step:
         """An edit of the index changes the lines that it touches, by the rules of `core/index.py`."""
         with self._store.view() as connection:
-            found, rows = _index(connection), lines.rows(connection)
+            found, rows = lines.rendering(connection), lines.rows(connection)
             resolve = resolver(connection, {})
         if found is None:
             raise NotFound(f"The path {path.given} does not exist. Please provide a valid path.")
@@ -265,12 +265,6 @@ class ToolFiles:
             f"{path.given} is the index of the memories and is kept for you: each memory has its line there."
             " It can be edited with str_replace and insert, but not created, deleted or renamed"
         )
-
-
-def _index(connection: Reading) -> Rendering | None:
-    """The index as it is shown; None where it has no line."""
-    rows = lines.rows(connection)
-    return (whole(rows) or chosen(rows, lines.entries(connection))) if rows else None
 
 
 def _is_directory(connection: Reading, path: ToolPath, shelf: Shelf) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import apsw
 
 from memstore.core.changes import AddIndexLine, LineChange, SetIndexLine, SetListing
-from memstore.core.index_render import bind, due_lines, refresh
+from memstore.core.index_render import Rendering, bind, chosen, due_lines, refresh, whole
 from memstore.core.index_values import END, Entry, Line, ranks_after
 from memstore.core.model import INDEX_NAME, SHELF, Shelf
 from memstore.core.undo import LineStep
@@ -41,6 +41,12 @@ def entries(connection: apsw.Connection, shelf: Shelf = SHELF) -> dict[str, Entr
         f"{_ENTRY} WHERE m.state = 'live' AND m.scope = ? AND m.layer = ?", (shelf.scope, shelf.layer)
     )
     return {row[0]: tuple.__new__(Entry, row) for row in found}
+
+
+def rendering(connection: apsw.Connection, shelf: Shelf = SHELF) -> Rendering | None:
+    """A shelf's index as it is shown; None where it has no line."""
+    found = rows(connection, shelf)
+    return (whole(found) or chosen(found, entries(connection, shelf))) if found else None
 
 
 def apply_changes(connection: apsw.Connection, seq: int, changes: Iterable[LineChange]) -> None:
