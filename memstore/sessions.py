@@ -228,8 +228,11 @@ def _set(app: Memstore, what: str, scope: str) -> bool:
     key = {"session": session_of(app.world), "worktree": app.place.root.worktree, "store": ""}[scope]
     if key is None:
         raise NotFound("this process belongs to no session", hint="give --worktree or --store")
-    values = (scope, key, app.world.clock()) if what == "pause" else (scope, key)
+    now = app.world.clock()
+    values = (scope, key, now) if what == "pause" else (scope, key)
     with app.store.change() as connection:
+        if what == "resume":
+            sessions.write(connection, "rested", (scope, key, now))
         return sessions.write(connection, what, values)
 
 

@@ -8,13 +8,24 @@ CREATE TABLE setting (
 ) STRICT, WITHOUT ROWID;
 
 -- due_at: a waiting job is not taken before then. tries: how often it failed.
+-- turns: how many turns of its session ended since the last one was taken.
 ALTER TABLE job ADD COLUMN due_at INTEGER;
+ALTER TABLE job ADD COLUMN turns INTEGER NOT NULL DEFAULT 1;
+
+-- Pauses that are over: what was said in them is never looked at. since and until: unix microseconds.
+CREATE TABLE rested (
+    scope TEXT NOT NULL,
+    key   TEXT NOT NULL,
+    since INTEGER NOT NULL,
+    until INTEGER NOT NULL
+) STRICT;
 
 -- No two runs of a session at once, whatever the processes believe.
 CREATE UNIQUE INDEX job_running ON job (kind, session) WHERE state = 'running';
 
 -- One attempt at a job. kind: extract or notes. via: who thought (api or client).
 -- outcome: saved, nothing (worth saving), skipped (by a gate), more (the rest comes in the next run), failed.
+-- gate: the one that was shut, where it was skipped.
 -- messages: how many were read; unread: how many could not be read any more.
 -- cost_microusd: NULL where the model's price is not known. told: a session that started has said what was saved.
 CREATE TABLE run (
@@ -27,6 +38,7 @@ CREATE TABLE run (
     via           TEXT,
     state         TEXT NOT NULL CHECK (state IN ('running', 'done', 'failed')),
     outcome       TEXT CHECK (outcome IN ('saved', 'nothing', 'skipped', 'more', 'failed')),
+    gate          TEXT,
     reason        TEXT NOT NULL DEFAULT '',
     started_at    INTEGER NOT NULL,
     ended_at      INTEGER,

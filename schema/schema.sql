@@ -66,7 +66,7 @@ CREATE TABLE job (
     at         INTEGER NOT NULL,
     tries      INTEGER NOT NULL DEFAULT 0,
     note       TEXT
-, due_at INTEGER) STRICT;
+, due_at INTEGER, turns INTEGER NOT NULL DEFAULT 1) STRICT;
 
 CREATE TABLE kept (
     folder INTEGER NOT NULL REFERENCES folder (pk),
@@ -164,6 +164,13 @@ CREATE TABLE pause (
     PRIMARY KEY (scope, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE rested (
+    scope TEXT NOT NULL,
+    key   TEXT NOT NULL,
+    since INTEGER NOT NULL,
+    until INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE run (
     seq           INTEGER PRIMARY KEY AUTOINCREMENT,
     id            TEXT NOT NULL UNIQUE,
@@ -174,6 +181,7 @@ CREATE TABLE run (
     via           TEXT,
     state         TEXT NOT NULL CHECK (state IN ('running', 'done', 'failed')),
     outcome       TEXT CHECK (outcome IN ('saved', 'nothing', 'skipped', 'more', 'failed')),
+    gate          TEXT,
     reason        TEXT NOT NULL DEFAULT '',
     started_at    INTEGER NOT NULL,
     ended_at      INTEGER,

@@ -150,11 +150,11 @@ def _write_end(connection: apsw.Connection, run: int, end: RunEnd, operation: in
         "UPDATE run SET state = ?1, outcome = ?2, reason = ?3, ended_at = ?4, turns = ?5, messages = ?6, unread = ?7,"
         " operation = ?8, input_tokens = max(input_tokens, ?9), output_tokens = max(output_tokens, ?10),"
         " cache_read = max(cache_read, ?11), cache_written = max(cache_written, ?12),"
-        " cost_microusd = coalesce(?13, cost_microusd) WHERE seq = ?14",
+        " cost_microusd = coalesce(?13, cost_microusd), gate = ?14 WHERE seq = ?15",
         (
             "failed" if end.outcome == "failed" else "done", end.outcome, _short(end.reason), end.at, end.turns,
             end.messages, end.unread, operation, used.input, used.output, used.cache_read, used.cache_written,
-            end.cost, run,
+            end.cost, end.gate, run,
         ),
     )  # fmt: skip
 

@@ -26,12 +26,13 @@ State = Literal["waiting", "running", "done", "failed"]
 BACK_OFF = (60_000_000, 300_000_000, 1_800_000_000, 7_200_000_000)
 """How long a job waits after its first failure, its second and so on; after one more it is parked."""
 
-_COLUMNS = "seq, id, kind, state, session, transcript, cwd, event, at, tries, note, due_at"
+_COLUMNS = "seq, id, kind, state, session, transcript, cwd, event, at, tries, note, due_at, turns"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job. `event`: what asked for it. `tries`: how often it failed; `note`: why the last time."""
+    """One job. `event`: what asked for it. `tries`: how often it failed; `note`: why the last time. `turns`: how many
+    turns ended that it is for."""
 
     seq: int
     id: str
@@ -45,6 +46,7 @@ class Job:
     tries: int
     note: str | None
     due_at: int | None
+    turns: int
 
 
 def claim(connection: apsw.Connection, kind: str, now: int) -> Job | None:
@@ -101,9 +103,10 @@ def go_on(connection: apsw.Connection, seq: int, identity: str, now: int) -> Non
     """
     finish(connection, seq, read=False)
     connection.execute(
-        "INSERT INTO job (id, kind, state, session, transcript, cwd, event, at)"
-        " SELECT ?1, kind, 'waiting', session, transcript, cwd, 'more', ?2 FROM job WHERE seq = ?3"
-        " ON CONFLICT DO NOTHING",
+        "INSERT INTO job (id, kind, state, session, transcript, cwd, event, at, turns)"
+        " SELECT ?1, kind, 'waiting', session, transcript, cwd, 'more', ?2, turns FROM job WHERE seq = ?3"
+        " ON CONFLICT (id) DO NOTHING"
+        " ON CONFLICT (kind, session) WHERE state = 'waiting' DO UPDATE SET turns = turns + excluded.turns",
         (identity, now, seq),
     )
 
@@ -167,6 +170,6 @@ def _put_back(connection: apsw.Connection, job: Job, due_at: int | None, note: s
         connection.execute("UPDATE job SET state = 'done' WHERE seq = ?", (job.seq,))
     connection.execute(
         "UPDATE job SET state = 'waiting', tries = max(tries, ?1), note = ?2,"
-        " due_at = iif(?3 IS NULL, due_at, max(coalesce(due_at, 0), ?3)) WHERE seq = ?4",
-        (tries, storable(note), due_at, job.seq if target is None else target),
+        " due_at = iif(?3 IS NULL, due_at, max(coalesce(due_at, 0), ?3)), turns = turns + ?5 WHERE seq = ?4",
+        (tries, storable(note), due_at, job.seq if target is None else target, 0 if target is None else job.turns),
     )

@@ -22,7 +22,7 @@ EventKind = Literal["denied", "refused", "note", "tool"]
 _RUN_COLUMNS = (
     "SELECT r.seq, r.id, r.kind, r.session, r.job, r.model, r.via, r.state, r.outcome, r.reason, r.started_at,"
     " r.ended_at, r.turns, r.messages, r.unread, (SELECT o.id FROM operation o WHERE o.seq = r.operation),"
-    " r.cost_microusd, r.told, r.input_tokens, r.output_tokens, r.cache_read, r.cache_written FROM run r"
+    " r.cost_microusd, r.told, r.gate, r.input_tokens, r.output_tokens, r.cache_read, r.cache_written FROM run r"
 )
 
 
@@ -55,7 +55,11 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run. `operation`: the id of what it saved. `cost` None: not known. `told`: a session said what was saved."""
+    """One run.
+
+    `gate`: the one that was shut. `operation`: the id of what it saved. `cost` None: not known. `told`: a session said
+    what was saved.
+    """
 
     seq: int
     id: str
@@ -75,6 +79,7 @@ class Run:
     operation: str | None
     cost: int | None
     told: bool
+    gate: str | None
     usage: Usage
 
 
@@ -90,6 +95,7 @@ class RunEnd:
     outcome: Outcome
     at: int
     reason: str = ""
+    gate: str | None = None
     turns: int = 0
     messages: int = 0
     unread: int = 0
@@ -162,6 +168,18 @@ def last(connection: apsw.Connection, kind: str, session: str | None = None) -> 
     return found[0] if found else None
 
 
+def held_back(connection: apsw.Connection, kind: str, session: str, gate: str) -> int:
+    """How many runs in a row one gate has held back since a session's turns were last looked at."""
+    row = one(
+        connection,
+        "SELECT count(*) FROM run WHERE kind = ?1 AND session = ?2 AND gate = ?3"
+        " AND seq > coalesce((SELECT max(seq) FROM run WHERE kind = ?1 AND session = ?2"
+        " AND outcome IN ('saved', 'nothing', 'more')), 0)",
+        (kind, session, gate),
+    )
+    return 0 if row is None else int(row[0])
+
+
 def log(connection: apsw.Connection, limit: int = -1, *, session: str | None = None) -> list[Run]:
     """Runs of all kinds, newest first."""
     return _runs(connection, "WHERE (?1 IS NULL OR r.session = ?1)", (session,), limit=limit)
@@ -231,5 +249,5 @@ def _runs(connection: apsw.Connection, where: str, values: tuple[object, ...], l
 
 
 def _run(row: Row) -> Run:
-    values: Row = (*row[:17], bool(row[17]), Usage(*row[18:]))
+    values: Row = (*row[:17], bool(row[17]), row[18], Usage(*row[19:]))
     return Run(*values)

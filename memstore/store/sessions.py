@@ -32,10 +32,11 @@ STATEMENTS = {
         " WHERE id = ?1 AND state = 'open' AND session = ?2 AND folder = ?3 AND name = ?4"
     ),
     "job": (
-        "INSERT INTO job (id, kind, state, session, transcript, cwd, event, at)"
-        " VALUES (?1, 'extract', 'waiting', ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING"
+        "INSERT INTO job (id, kind, state, session, transcript, cwd, event, at, turns)"
+        " VALUES (?1, 'extract', 'waiting', ?2, ?3, ?4, ?5, ?6, ?5 = 'Stop') ON CONFLICT (id) DO NOTHING"
         " ON CONFLICT (kind, session) WHERE state = 'waiting' DO UPDATE SET id = excluded.id, event = excluded.event,"
-        " transcript = excluded.transcript, cwd = excluded.cwd, at = excluded.at WHERE excluded.at >= at"
+        " transcript = excluded.transcript, cwd = excluded.cwd, at = excluded.at, turns = turns + excluded.turns"
+        " WHERE excluded.at >= at"
     ),
     "ended": (
         "INSERT INTO session (id, source, worktree, branch, heard, turn_ended, started_at)"
@@ -53,6 +54,10 @@ STATEMENTS = {
         " heard = max(heard, excluded.heard), started_at = excluded.started_at"
     ),
     "pause": "INSERT INTO pause (scope, key, at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+    "rested": (
+        "INSERT INTO rested (scope, key, since, until)"
+        " SELECT scope, key, at, ?3 FROM pause WHERE scope = ?1 AND key = ?2"
+    ),
     "resume": "DELETE FROM pause WHERE scope = ?1 AND key = ?2",
 }
 
@@ -86,6 +91,18 @@ def pauses(connection: apsw.Connection, session: str, worktree: str) -> list[str
         (session, worktree),
     )
     return [row[0] for row in rows]
+
+
+def rests(connection: apsw.Connection, session: str, worktree: str) -> list[tuple[int, int | None]]:
+    """From when until when saving was paused for a session, in unix microseconds; None: it still is."""
+    rows = connection.execute(
+        "SELECT since, until FROM (SELECT scope, key, since, until FROM rested"
+        " UNION ALL SELECT scope, key, at, NULL FROM pause)"
+        " WHERE scope = 'store' OR (scope = 'session' AND key = ?1) OR (scope = 'worktree' AND key = ?2)"
+        " ORDER BY since",
+        (session, worktree),
+    )
+    return [(int(row[0]), row[1]) for row in rows]
 
 
 def folders(connection: apsw.Connection) -> list[str]:

@@ -290,9 +290,11 @@ def _drained(store: Store) -> list[str]:
 def test_a_store_of_schema_4_is_migrated_and_keeps_its_jobs_and_sessions(tmp_path: Path):
     database = apsw.Connection(str(older(tmp_path / "store", 4)))
     for session, state in (("waits", "waiting"), ("failed", "failed"), ("over", "done")):
-        job = (f"Stop {session} 5", session, "/t.jsonl", "/repository", "Stop", 5)
-        database.execute(sessions.STATEMENTS["job"], job)
-        database.execute("UPDATE job SET state = ?, tries = 2, note = 'why' WHERE session = ?", (state, session))
+        database.execute(
+            "INSERT INTO job (id, kind, state, session, transcript, cwd, event, at, tries, note)"
+            " VALUES (?, 'extract', ?, ?, '/t.jsonl', '/repository', 'Stop', 5, 2, 'why')",
+            (f"Stop {session} 5", state, session),
+        )
         database.execute(sessions.STATEMENTS["started"], (session, "startup", "/repository", "main", "/t.jsonl", 1, 4))
         database.execute(sessions.STATEMENTS["ended"], (session, "/repository", "main", 5))
     database.execute(sessions.STATEMENTS["pause"], ("session", "waits", 5))
@@ -312,3 +314,20 @@ def test_a_store_of_schema_4_is_migrated_and_keeps_its_jobs_and_sessions(tmp_pat
         assert [job.note for job in jobs.parked(connection)] == ["why"]
     assert claimed(store).session == "waits"
     store.close()
+
+
+def test_the_turns_that_a_job_is_for_are_counted_whatever_becomes_of_it(store: Store):
+    queue(store, "s", at=1)
+    queue(store, "s", event="PreCompact", at=2)
+    queue(store, "s", at=3)
+    first = claimed(store, 10)
+    assert first.turns == 2
+    queue(store, "s", at=11)
+    with store.change() as connection:
+        jobs.fail(connection, first.seq, 12, "busy")
+    again = claimed(store, 12 + jobs.BACK_OFF[0])
+    assert again.turns == 3
+    queue(store, "s", at=13)
+    with store.change() as connection:
+        jobs.go_on(connection, again.seq, "more", 14)
+        assert [job.turns for job in jobs.waiting(connection)] == [4]

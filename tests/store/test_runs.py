@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 import signal
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from memstore.core.changes import ChangeSet, Revise
 from memstore.errors import Conflict, Defect, StaleVersion, StoreUnavailable
-from memstore.store import ending, jobs, runs
+from memstore.store import ending, jobs, runs, sessions
 from memstore.store.runs import Cursor, Event, Outcome, RunEnd, Source, Usage
 from memstore.store.store import Store
 from tests.race.crowd import CONTEXT
@@ -325,3 +326,40 @@ def test_what_a_model_says_is_kept_whatever_it_is_made_of(running: Store):
         (job,) = jobs.waiting(connection)
     for text in (run.reason, event.text, job.note or ""):
         assert text.startswith("? \0 \u2028 xxx") and text.endswith("x…") and len(text) == 4_000
+
+
+def test_turns_that_a_gate_held_back_are_counted_until_somebody_looks(store: Store):
+    numbers = count(1)
+
+    def end(outcome: Outcome, gate: str | None = None, session: str = "s") -> int:
+        number = next(numbers)
+        begin(store, session, f"run-{number}", at=20 * number)
+        store.finish_run(RunEnd(f"run-{number}", outcome, 20 * number + 1, gate=gate))
+        with store.view() as connection:
+            return runs.held_back(connection, "extract", "s", "every")
+
+    assert [end("skipped", "every"), end("skipped", "every"), end("nothing"), end("skipped", "every")] == [1, 2, 0, 1]
+    assert end("skipped", "substance") == 1, "what says nothing is no turn that was looked at"
+    assert end("skipped", "every", "other") == 1
+    assert [end("skipped", "every"), end("saved")] == [2, 0]
+    with store.view() as connection:
+        latest = runs.last(connection, "extract", "other")
+    assert latest is not None and latest.gate == "every"
+
+
+def test_pauses_that_are_over_are_remembered_for_what_was_said_in_them(store: Store):
+    def rests(session: str, worktree: str = "/w") -> list[tuple[int, int | None]]:
+        with store.view() as connection:
+            return sessions.rests(connection, session, worktree)
+
+    with store.change() as connection:
+        for key, start, end in (("s", 10, 20), ("s", 30, None), ("other", 1, 2)):
+            sessions.write(connection, "pause", ("session", key, start))
+            if end is not None:
+                assert sessions.write(connection, "rested", ("session", key, end))
+                sessions.write(connection, "resume", ("session", key))
+        sessions.write(connection, "pause", ("worktree", "/w", 5))
+        assert not sessions.write(connection, "rested", ("store", "", 50)), "nothing was paused there"
+    assert rests("s") == [(5, None), (10, 20), (30, None)]
+    assert rests("s", "/elsewhere") == [(10, 20), (30, None)]
+    assert rests("third", "/elsewhere") == []
