@@ -28,12 +28,14 @@ Context = ServerRequestContext[Any, Any]
 Paged = types.PaginatedRequestParams | None
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_UNREAD = 1.0
+"""Seconds that a client has to read what is on its way, once a signal asked for the end."""
 
 
 def serve(world: World, incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Serves the client at the other end of two streams until it leaves, or a signal asks for the end.
 
-    A call that has begun is ended first.
+    A call that has begun is ended first; a client that does not read its answer does not keep a signal waiting.
     """
     try:
         anyio.run(_serve, world, incoming, outgoing)
@@ -45,12 +47,13 @@ async def _serve(world: World, incoming: BinaryIO, outgoing: BinaryIO) -> None:
     handlers = _Handlers(world)
     server = handlers.server()
     options = server.create_initialization_options(NotificationOptions(resources_changed=True))
-    lines = cast("anyio.AsyncFile[str]", Lines(incoming))
-    answers = cast("anyio.AsyncFile[str]", Answers(outgoing))
+    answers = Answers(outgoing)
+    lines = Lines(incoming, answers)
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_until_told, tasks.cancel_scope)
-            async with stdio_server(lines, answers) as (reading, writing):
+            tasks.start_soon(_until_told, tasks.cancel_scope, answers)
+            files = cast("anyio.AsyncFile[str]", lines), cast("anyio.AsyncFile[str]", answers)
+            async with stdio_server(*files) as (reading, writing):
                 tasks.start_soon(handlers.notices.run)
                 await server.run(reading, writing, options)
                 tasks.cancel_scope.cancel()
@@ -58,10 +61,11 @@ async def _serve(world: World, incoming: BinaryIO, outgoing: BinaryIO) -> None:
         handlers.close()
 
 
-async def _until_told(scope: anyio.CancelScope) -> None:
+async def _until_told(scope: anyio.CancelScope, answers: Answers) -> None:
     with anyio.open_signal_receiver(*_SIGNALS) as signals:
         async for _ in signals:
             break
+    answers.leave(_UNREAD)
     scope.cancel()
 
 
