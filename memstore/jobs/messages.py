@@ -146,8 +146,8 @@ class Reply:
 
     @property
     def cost(self) -> int | None:
-        """What it cost, in millionths of a US dollar; None where the model's price is not known."""
-        return cost(self.model, self.usage)
+        """What it cost, in millionths of a US dollar; None where the model's price or its tokens are not known."""
+        return None if self.usage == Usage() else cost(self.model, self.usage)
 
 
 class Model(Protocol):
