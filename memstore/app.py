@@ -195,11 +195,13 @@ class Memstore:
         gone = self.store.missing(folder, [hit.path for hit in hits]) if hits and folder is not None else ()
         return query, [hit for hit in hits if hit.path not in gone] if gone else hits
 
-    def log(self, name: str | None = None, *, since: int = 0, limit: int = -1) -> list[tuple[Operation, Made]]:
-        """Operations, newest first: of one memory, or of the store."""
+    def log(
+        self, name: str | None = None, *, since: int = 0, before: int | None = None, limit: int = -1
+    ) -> list[tuple[Operation, Made]]:
+        """Operations, newest first: of one memory, or of the store; with `before` those that precede that number."""
         self._freshen()
         memory = None if name is None else self._current(name).id
-        return self.store.operations(memory, since=since, limit=limit)
+        return self.store.operations(memory, since=since, before=before, limit=limit)
 
     def versions(self, name: str) -> list[Version]:
         """All versions of a memory, oldest first."""

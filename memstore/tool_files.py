@@ -94,7 +94,7 @@ class ToolFiles:
             if head is None or (head.path != path.inside and not head.state.live):
                 return _Step(answer, (Create(self._new_id(), self._shelf, path.inside, content),))
             if head.state.live:
-                also = "" if head.path == path.inside else f" as {ROOT}/{head.path}: upper and lower case are one"
+                also = "" if head.path == path.inside else f" as {ROOT}/{head.path}: such names count as one"
                 raise Conflict(f"File {given} already exists{also}")
             return _Step(answer, (Revise(head.id, head.token, content),))
 

@@ -98,6 +98,7 @@ def test_a_file_is_viewed_with_its_lines_numbered_whole_or_in_part(call: Call):
     assert call("view", path=path, view_range=[0, 1]) == numbered(path, "one")
     for bad in ([5, 6], [3, 2], [1, -2], [1], [1, 2, 3], ["a", "b"], "12", 7, [None, 2], [1.5, 2]):
         assert "view_range" in refused(call, "view", path=path, view_range=bad)
+    assert "[4, -1] shows all from there" in refused(call, "view", path=path, view_range=[99, -1])
 
 
 def test_what_is_not_there_is_said_to_be_missing(call: Call):
@@ -114,9 +115,7 @@ def test_what_is_not_there_is_said_to_be_missing(call: Call):
 def test_a_file_that_exists_is_not_created_again(call: Call):
     assert call("create", path="/memories/a.md", file_text="1") == "File created successfully at: /memories/a.md"
     assert refused(call, "create", path="/memories/a.md", file_text="2") == "File /memories/a.md already exists"
-    assert "/memories/a.md: upper and lower case are one" in refused(
-        call, "create", path="/memories/A.md", file_text="2"
-    )
+    assert "/memories/a.md: such names count as one" in refused(call, "create", path="/memories/A.md", file_text="2")
     assert refused(call, "create", path="/memories", file_text="2") == "File /memories already exists"
     assert call("view", path="/memories/a.md") == numbered("/memories/a.md", "1")
 

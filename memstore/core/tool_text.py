@@ -123,7 +123,7 @@ def view(path: ToolPath, text: str, view_range: tuple[int, int] | None) -> str:
         if first > len(lines) or (last != -1 and last < first):
             raise InputRefused(
                 f"Invalid `view_range` parameter: {list(view_range)}. It should be within the lines 1 to"
-                f" {len(lines)}, its end not before its beginning; [{first}, -1] shows all from there."
+                f" {len(lines)}, its end not before its beginning; [{min(first, len(lines))}, -1] shows all from there."
             )
         lines = lines[first - 1 :] if last == -1 else lines[first - 1 : last]
     return f"Here's the content of {path.given} with line numbers:\n" + _numbered(lines, first)

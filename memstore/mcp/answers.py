@@ -33,7 +33,7 @@ from memstore.errors import (
 from memstore.mcp.pages import page_of
 
 _ENCODED = json.JSONEncoder(ensure_ascii=False).encode
-_PATH = re.compile(r"(?<![\w.<])~?/[^\s'\"`,;()]*[^\s'\"`,;().:]")
+_PATH = re.compile(r"(?<![\w.<])(?<!memory:)(?<!memory:/)~?/[^\s'\"`,;()]*[^\s'\"`,;().:]")
 
 _MESSAGES: tuple[tuple[type[MemstoreError], str, str], ...] = (
     (StoreBusy, "other processes kept the store locked; nothing was written", "try again in a moment"),
@@ -113,7 +113,7 @@ def _words(error: Exception) -> tuple[str, str]:
 def _conflict_words(error: Conflict) -> tuple[str, str]:
     again = "take its current text into account and repeat the call with if_version = current_version"
     if isinstance(error, StaleVersion):
-        return f"{error.name} has changed since version {error.expected}; nothing was written", again
+        return f"{error.name} is no longer at version {error.expected}; nothing was written", again
     if isinstance(error, AlreadyExists):
         return f"{error.name} exists already; nothing was written", again
     return str(error), "see memory_history"

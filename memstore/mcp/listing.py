@@ -73,12 +73,13 @@ def searching(memories: Memstore | None, text: str, kind: str | None, limit: int
 
 def history(memories: Memstore, path: str | None, limit: int, cursor: str | None) -> Answer:
     """A page of operations, newest first."""
-    start = number_cursor(cursor)
-    found = memories.log(path, limit=start + limit + 1)
-    told = [dumped(_done(operation, made)) for operation, made in found[start : start + limit]]
+    before = None if cursor is None else number_cursor(cursor)
+    found = memories.log(path, before=before, limit=limit + 1)
+    told = [dumped(_done(operation, made)) for operation, made in found[:limit]]
     number = fitting(told)
-    more = start + number < len(found)
-    return answer({"operations": number, "next": str(start + number) if more else None}, "\n".join(told[:number]))
+    # By number, not by place: what is done meanwhile moves nothing.
+    following = str(found[number - 1][0].seq) if number < len(found) else None
+    return answer({"operations": number, "next": following}, "\n".join(told[:number]))
 
 
 def _listed(memory: Memory) -> dict[str, object]:

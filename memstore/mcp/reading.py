@@ -7,6 +7,7 @@ from memstore.core.index_values import in_order
 from memstore.errors import InputRefused
 
 UNDECIDED = "edits of the memory files could not be taken in: the user sees why with `memstore status`"
+CHANGED = "the index has changed since its first page, so that lines may be missing or here twice: read it anew"
 
 
 def index_text(memories: Memstore) -> str:

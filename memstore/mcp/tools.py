@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from memstore.app import Memstore
 from memstore.core.frontmatter import read
+from memstore.core.ids import digest
 from memstore.core.model import INDEX_NAME, NEW, Memory
 from memstore.core.plan import OnConflict, Wanted
 from memstore.errors import (
@@ -27,7 +28,7 @@ from memstore.mcp.desk import PROJECT, Desk, check_store
 from memstore.mcp.listing import history, listing, searching, stores
 from memstore.mcp.names import document, is_index
 from memstore.mcp.pages import page_of, version_cursor
-from memstore.mcp.reading import decoded, doubt, index_text
+from memstore.mcp.reading import CHANGED, decoded, doubt, index_text
 from memstore.outcomes import Saved
 
 LARGEST = 102_400
@@ -101,7 +102,10 @@ def memory_edit(desk: Desk, given: Given) -> Answer:
         raise InputRefused("old_text has to be there and differ from new_text", hint="nothing was changed")
 
     def step(memories: Memstore) -> Answer:
-        head, named = memories.show(path, token=expect)
+        try:
+            head, named = memories.show(path, token=expect)
+        except NotFound as error:
+            return _late(memories, path, expect, error)
         if not head.state.live:
             raise NotFound(f"{head.path} was deleted")
         text = _edited(decoded(named.state.content), old, new, everywhere, head, expect)
@@ -119,8 +123,8 @@ def memory_delete(desk: Desk, given: Given) -> Answer:
     def step(memories: Memstore) -> Answer:
         try:
             return _saved(memories.delete(path, expect=expect, reason=reason))
-        except Conflict as error:
-            return _late(memories, path, error)
+        except (Conflict, NotFound) as error:
+            return _late(memories, path, expect, error)
 
     return desk.use(step)
 
@@ -206,14 +210,17 @@ def _or_nothing(act: Callable[[], Answer], nothing: Callable[[], Answer]) -> Ans
 def _index(memories: Memstore, version: str | None, cursor: str | None) -> Answer:
     if version is not None:
         raise InputRefused(f"{INDEX_NAME} has no versions of its own", hint="read it without a version")
-    token, start = ("index", 0) if cursor is None else version_cursor(cursor)
-    page = page_of(index_text(memories), start)
+    text = index_text(memories)
+    now = digest(text.encode())[:12]
+    token, start = (now, 0) if cursor is None else version_cursor(cursor)
+    # It has no versions: where it is another by now, a page of it can begin anywhere.
+    page = page_of(text, start if token == now else min(start, len(text.encode())))
     return answer(
         {
             "path": INDEX_NAME,
             "size": page.whole,
             "part": _part(page.start, page.end, page.whole),
-            "note": doubt(memories),
+            "note": doubt(memories) if token == now else CHANGED,
             "next": None if page.next is None else f"{token}-{page.next}",
         },
         page.text,
@@ -250,19 +257,24 @@ def _write(memories: Memstore, path: str, wanted: Wanted, expect: str, merge: bo
     on_conflict: OnConflict = "merge" if merge and expect != NEW else "refuse"
     try:
         return _saved(memories.write(path, wanted, expect=expect, on_conflict=on_conflict, reason=reason))
-    except Conflict as error:
-        return _late(memories, path, error)
+    except (Conflict, NotFound) as error:
+        return _late(memories, path, expect, error)
 
 
-def _late(memories: Memstore, path: str, error: Conflict) -> Answer:
-    """Somebody else was faster: what stands there now, so that the caller can go on from it."""
+def _late(memories: Memstore, path: str, expect: str, error: Conflict | NotFound) -> Answer:
+    """Somebody else was faster, or there is no such version: what stands there now, so that the caller can go on."""
     if isinstance(error, OperationReused):
         raise error
     if isinstance(error, StaleVersion):
         return conflict(error, error.current_text.decode("utf-8", "replace"), error.current)
-    head, version = memories.show(path)
+    try:
+        head, version = memories.show(path)
+    except NotFound:
+        raise error from None
     if not isinstance(error, AlreadyExists) and head.state.live:
-        error = StaleVersion(head.path, "the one given", head.token, version.state.content, b"")
+        error = StaleVersion(head.path, expect[:40], head.token, version.state.content, b"")
+    if isinstance(error, NotFound):
+        raise error
     return conflict(error, version.state.content.decode("utf-8", "replace"), head.token, deleted=not head.state.live)
 
 

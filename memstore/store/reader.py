@@ -33,6 +33,7 @@ VERSION_COLUMNS = (
     " o.seq, o.at FROM version v JOIN memory m ON m.pk = v.memory JOIN text t ON t.id = v.text"
     " JOIN operation o ON o.seq = v.operation"
 )
+_NEWEST = 2**63 - 1
 _OPERATION_COLUMNS = (
     "SELECT o.id, o.seq, o.kind, o.at, o.origin, o.author, o.session, o.worktree, o.branch, o.commit_id, o.reason,"
     " o.undoes FROM operation o"
@@ -205,16 +206,28 @@ def operation_by_seq(connection: apsw.Connection, seq: int) -> Operation | None:
 
 
 def operations(
-    connection: apsw.Connection, *, memory: str | None = None, since: int = 0, limit: int = -1
+    connection: apsw.Connection,
+    *,
+    memory: str | None = None,
+    since: int = 0,
+    before: int | None = None,
+    limit: int = -1,
 ) -> Iterator[tuple[Operation, list[tuple[str, str, int, str]]]]:
-    """Operations, newest first, each with (path, change, version number, token) of what it made."""
+    """Operations before the place `before`, newest first, each with (path, change, number, token) of what it made."""
     of_memory = (
         " AND EXISTS (SELECT 1 FROM version v JOIN memory m ON m.pk = v.memory WHERE v.operation = o.seq AND m.id = ?)"
         if memory is not None
         else ""
     )
-    values: tuple[Any, ...] = (since, limit) if memory is None else (since, memory, limit)
-    rows = many(connection, f"{_OPERATION_COLUMNS} WHERE o.at >= ?{of_memory} ORDER BY o.seq DESC LIMIT ?", values)
+    values: tuple[Any, ...] = (
+        since,
+        _NEWEST if before is None else before,
+        *(() if memory is None else (memory,)),
+        limit,
+    )
+    rows = many(
+        connection, f"{_OPERATION_COLUMNS} WHERE o.at >= ? AND o.seq < ?{of_memory} ORDER BY o.seq DESC LIMIT ?", values
+    )
     for row in rows:
         made = many(
             connection,

@@ -295,10 +295,12 @@ class Store:
                 found = reader.operation_by_seq(connection, int(number))
             return found or reader.operation_by_id(connection, reference)
 
-    def operations(self, memory: str | None = None, *, since: int = 0, limit: int = -1) -> list[tuple[Operation, Made]]:
-        """Operations, newest first, with what each made."""
+    def operations(
+        self, memory: str | None = None, *, since: int = 0, before: int | None = None, limit: int = -1
+    ) -> list[tuple[Operation, Made]]:
+        """Operations, newest first, with what each made; of those since a moment, and before a place in the order."""
         with self.view() as connection:
-            return list(reader.operations(connection, memory=memory, since=since, limit=limit))
+            return list(reader.operations(connection, memory=memory, since=since, before=before, limit=limit))
 
     def made_by(self, seq: int) -> tuple[list[Version], list[LineStep]]:
         """The versions and the index lines that an operation wrote."""

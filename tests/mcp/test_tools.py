@@ -101,9 +101,17 @@ def test_a_write_that_comes_too_late_gets_the_current_text_and_changes_nothing(s
         "memory_write", path="late.md", content=text_of("late", "Uno\ntwo\n"), if_version=old, merge=True
     )
     assert (clash.facts["current_version"], clash.text) == (merged.facts["version"], merged.text)
-    assert (
-        served.refused("memory_write", path="late.md", content=mine, if_version="0" * 12).facts["error"] == "NotFound"
-    )
+    for merge in (
+        False,
+        True,
+    ):  # a version that never was, or went with a database that was restored, is a conflict too
+        found = served.refused("memory_write", path="late.md", content=mine, if_version="0" * 12, merge=merge)
+        assert (found.facts["error"], found.facts["current_version"]) == ("StaleVersion", merged.facts["version"])
+        assert found.text == merged.text
+    found = served.refused("memory_edit", path="late.md", if_version="0" * 12, old_text="ONE", new_text="1")
+    assert (found.facts["current_version"], found.text) == (merged.facts["version"], merged.text)
+    found = served.refused("memory_delete", path="late.md", if_version="0" * 12)
+    assert (found.facts["current_version"], found.text) == (merged.facts["version"], merged.text)
     assert served.refused("memory_write", path="never.md", content=mine, if_version=old).facts["error"] == "NotFound"
 
 
@@ -237,6 +245,43 @@ def test_many_documents_are_listed_and_searched_in_pages(served: Served):
     served.refused("memory_list", store="project", cursor="../x")
 
 
+def test_pages_of_the_history_hold_still_while_others_write(served: Served):
+    for number in range(6):
+        written(served, f"step-{number}", "words\n")
+    known = [line["operation"] for line in served.good("memory_history", limit=6).lines]
+    first = served.good("memory_history", limit=3)
+    seen = [line["operation"] for line in first.lines]
+    for number in range(4):
+        written(served, f"meanwhile-{number}", "words\n")
+    seen += [line["operation"] for line in served.good("memory_history", limit=3, cursor=first.facts["next"]).lines]
+    assert seen == known
+    version = served.version("step-0.md")
+    for number in range(3):
+        version = served.good(
+            "memory_write", path="step-0.md", content=text_of("step-0", f"words {number}\n"), if_version=version
+        ).facts["version"]
+    own = served.good("memory_history", path="step-0.md", limit=3)
+    last = served.good("memory_history", path="step-0.md", limit=3, cursor=own.facts["next"])
+    assert [line["kind"] for line in last.lines] == ["write"] and "next" not in last.facts
+
+
+def test_pages_of_an_index_that_changes_meanwhile_say_so(served: Served):
+    source = served.home.parent / "wide"
+    source.mkdir()
+    for number in range(150):
+        (source / f"wide-{number:03}.md").write_text(
+            text_of(f"wide-{number:03}", "words\n").replace("about", "w" * 150)
+        )
+    run(served.place, served.home, "import", str(source))
+    first = served.good("memory_read", path="MEMORY.md")
+    quiet = served.good("memory_read", path="MEMORY.md", cursor=first.facts["next"])
+    assert "note" not in first.facts and "note" not in quiet.facts
+    served.good("memory_delete", path="wide-000.md", if_version=served.version("wide-000.md"))
+    assert "read it anew" in served.good("memory_read", path="MEMORY.md", cursor=first.facts["next"]).facts["note"]
+    fresh = served.good("memory_read", path="MEMORY.md")
+    assert "note" not in served.good("memory_read", path="MEMORY.md", cursor=fresh.facts["next"]).facts
+
+
 H24_BODY = (
     "Use C++20 and the multi-agent runner, don't skip node:fs; 50% off (beta), mail user@host, foo AND bar, "
     'say "hi", a NEAR miss\n'
@@ -350,3 +395,5 @@ def test_resources_are_the_documents_and_prompts_say_how(served: Served):
         assert words in prompt.messages[0].content.text
     with pytest.raises(Exception, match="there is no prompt"):
         served.portal.call(served.client.get_prompt, "other", {})
+    with pytest.raises(Exception, match="memory://project/NAME.md"):  # the hint is no place of this machine
+        served.portal.call(served.client.read_resource, "file:///etc/passwd")
