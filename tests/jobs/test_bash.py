@@ -1,4 +1,4 @@
-"""Programs that only read: what is in the table runs, everything else is refused, and no repository starts a program."""
+"""Programs that only read: what is in the table runs, all else is refused, and no repository starts a program."""
 
 from __future__ import annotations
 
