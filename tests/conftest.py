@@ -17,7 +17,11 @@ settings.load_profile("prove" if os.environ.get("MEMSTORE_PROVE") else "ci")
 FOREIGN = ("ANTHROPIC_", "CLAUDE", "GIT_", "MEMSTORE_", "XDG_")
 """Families of variables by which the person's own set-up would reach into a test."""
 
-FOREIGN_NAMES = ("AI_AGENT", "EDITOR", "FORCE_COLOR", "NO_COLOR", "PAGER", "VISUAL")
+PROXIES = ("ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+FOREIGN_NAMES = (
+    "AI_AGENT", "EDITOR", "FORCE_COLOR", "NO_COLOR", "PAGER", "SSL_CERT_DIR", "SSL_CERT_FILE", "VISUAL",
+    *PROXIES, *(name.lower() for name in PROXIES),
+)  # fmt: skip
 
 GIT_CONFIG = """\
 [user]

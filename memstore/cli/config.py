@@ -43,7 +43,7 @@ def list_command(state: State, user: bool) -> None:
     """List all settings, their values, where each comes from, and what it means."""
     from memstore.core.settings import KEYS
 
-    settings = _settings(state, user)
+    settings = state.settings(user=user)
     if state.json:
         _emit(state, settings, *KEYS.values())
         return
@@ -65,7 +65,7 @@ def get_command(state: State, key: str, user: bool) -> None:
     from memstore.core.settings import key_of, written
 
     wanted = key_of(key)
-    settings = _settings(state, user)
+    settings = state.settings(user=user)
     if state.json:
         _emit(state, settings, wanted)
     else:
@@ -122,27 +122,6 @@ def unset_command(state: State, key: str, user: bool) -> None:
     _tell(state, wanted, user, f"{key} is not set {_where(user)} any more")
 
 
-def _settings(state: State, user: bool) -> Settings:
-    from memstore.store import settings as kept
-    from memstore.store.home import Home
-
-    world = state.world()
-    if user:
-        return kept.load(Home.locate(world.environment).path, {}, None)
-    from memstore.place import find_place
-    from memstore.store.store import Store
-
-    place = find_place(world)
-    if place.store is None or place.store_directory is None:
-        return kept.load(place.home.path, world.environment, None)
-    store = Store.open(place.store_directory, place.store, world.clock)
-    try:
-        with store.view() as connection:
-            return kept.load(place.home.path, world.environment, connection)
-    finally:
-        store.close()
-
-
 def _check_person(world: World, key: Key) -> None:
     variable = world.agent()
     if key.personal and variable is not None:
@@ -154,7 +133,7 @@ def _check_person(world: World, key: Key) -> None:
 
 def _tell(state: State, key: Key, user: bool, told: str) -> None:
     """Says what was done, and what holds here where that is something else."""
-    settings = _settings(state, user)
+    settings = state.settings(user=user)
     if state.json:
         _emit(state, settings, key)
     state.report(printable(told))

@@ -45,7 +45,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Sessions": {"pause": "pausing", "resume": "pausing", "config": "config", "hook": "hook"},
     "Agents": {"mcp": "mcp", "install": "install", "uninstall": "install", "prompt": "prompt"},
-    "Place": {"where": "where", "trust": "consent", "link": "linking", "demo": "demo"},
+    "Place": {"where": "where", "doctor": "doctor", "trust": "consent", "link": "linking", "demo": "demo"},
 }
 """Command to module of `memstore.cli`. The module has it under its own name, or with `_command` behind it
 where Python uses the word."""

@@ -240,6 +240,24 @@ SHAPES: dict[str, Shape] = {
     },
     "trust": {"root": "text", "waiting": [SETTING], "accepted": [SETTING], "withdrawn": [SETTING]},
     "link": {"root": "text", "store": "text", "created": "flag"},
+    # Where a model does not answer, an error stands in its place.
+    "doctor": {
+        "host": "text",
+        "mended": "text",  # what was left out of the address, or empty
+        "credential": {"variable": "text", "kind": "text"},  # API key, token or OAuth token
+        "proxy": "proxy or null",
+        "models": [
+            {
+                "model": "text",
+                "settings": ["text"],
+                "answered": "text",  # as what it named itself
+                "seconds": "fraction",
+                "input_tokens": "number",
+                "output_tokens": "number",
+                "cost": "fraction or null",  # US dollars; null: the price is not known
+            }
+        ],
+    },
     "install": INSTALLED,
     "uninstall": INSTALLED,
     "prompt": {"text": "text"},
@@ -252,6 +270,7 @@ NAMED: dict[str, object] = {
     "files": FILES,
     "saved": SAVED,
     "claim": {"store": "text", "root": "text", "ours": "flag"},
+    "proxy": {"variable": "text", "host": "text"},
     "watcher": {"pid": "number", "since": "time", "folder": "text or null"},
 }
 """What the words of `SHAPES` stand for that name a whole object."""

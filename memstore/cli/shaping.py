@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING
 from memstore import errors
 
 if TYPE_CHECKING:
+    from memstore.cli.doctor import Answered
     from memstore.core.model import ConflictRecord, Memory, Operation, Version
     from memstore.core.settings import Key, Settings, Value
     from memstore.files.report import Noted, SyncReport
+    from memstore.jobs.endpoint import Endpoint
 
 Shape = dict[str, object]
+
+_TOLD = (
+    "name", "expected", "current", "holder", "operation", "folder", "owner", "store", "old_root", "model", "sent",
+)  # fmt: skip
+"""What kinds of errors know besides, by the names of their fields."""
 
 
 def dumped(shape: Mapping[str, object]) -> str:
@@ -165,6 +172,31 @@ def key_shape(key: Key, settings: Settings) -> Shape:
     }
 
 
+def endpoint_shape(endpoint: Endpoint) -> Shape:
+    """How the Messages API is asked. No secret is in it."""
+    proxy = endpoint.proxy
+    return {
+        "host": endpoint.address.host,
+        "mended": endpoint.address.mended,
+        "credential": {"variable": endpoint.credential.variable, "kind": endpoint.credential.kind},
+        "proxy": None if proxy is None else {"variable": proxy.variable, "host": proxy.host},
+    }
+
+
+def answer_shape(one: Answered) -> Shape:
+    """A model that answered."""
+    cost = one.reply.cost
+    return {
+        "model": one.asked,
+        "settings": list(one.keys),
+        "answered": one.reply.model,
+        "seconds": one.seconds,
+        "input_tokens": one.reply.usage.prompt,
+        "output_tokens": one.reply.usage.output,
+        "cost": None if cost is None else cost / 1_000_000,
+    }
+
+
 def _scalar(key: Key, value: Value) -> Value | float:
     from memstore.core.settings import MICRO
 
@@ -177,7 +209,7 @@ def error_shape(error: Exception, code: int, message: str, hint: str) -> Shape:
     if isinstance(error, errors.StaleVersion):
         shape["current_text"] = content_shape(error.current_text)
         shape["given_text"] = content_shape(error.given_text)
-    for name in ("name", "expected", "current", "holder", "operation", "folder", "owner", "store", "old_root"):
+    for name in _TOLD:
         value = getattr(error, name, None)
         if isinstance(error, errors.MemstoreError) and isinstance(value, str):
             shape[name] = value

@@ -14,6 +14,7 @@ from memstore.errors import PlaceRefused
 
 if TYPE_CHECKING:
     from memstore.app import Memstore
+    from memstore.core.settings import Settings
     from memstore.world import World
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -55,6 +56,26 @@ class State:
         from memstore.app import Memstore
 
         return Memstore.open(world=self.world(), make=make)
+
+    def settings(self, *, user: bool = False) -> Settings:
+        """The settings that hold in the directory; with `user` those that hold for the user everywhere."""
+        from memstore.place import find_place
+        from memstore.store import settings as kept
+        from memstore.store.home import Home
+        from memstore.store.store import Store
+
+        world = self.world()
+        if user:
+            return kept.load(Home.locate(world.environment).path, {}, None)
+        place = find_place(world)
+        if place.store is None or place.store_directory is None:
+            return kept.load(place.home.path, world.environment, None)
+        store = Store.open(place.store_directory, place.store, world.clock)
+        try:
+            with store.view() as connection:
+                return kept.load(place.home.path, world.environment, connection)
+        finally:
+            store.close()
 
     def say(self, text: str) -> None:
         """Prints what was asked for. The text is fit to be shown already."""

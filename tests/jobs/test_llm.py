@@ -210,7 +210,7 @@ def test_whether_a_model_can_be_asked_is_known_without_asking():
 
 def test_the_library_is_loaded_with_the_first_request_only():
     code = (
-        "import sys; from memstore.jobs.llm import ApiModel, configured\n"
+        "import sys; from memstore.jobs.llm import ApiModel, configured; import memstore.cli.doctor\n"
         "environment = {'ANTHROPIC_API_KEY': 'k'}; configured(environment); ApiModel.of(environment)\n"
         "assert 'anthropic' not in sys.modules and 'httpx2' not in sys.modules"
     )
