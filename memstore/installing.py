@@ -76,9 +76,13 @@ def standing(places: Places, *, project: bool) -> Standing:
     for one in record.settings:
         if one.path not in known and os.path.lexists(one.path):
             try:
-                others.append(_document(one.path))
+                document = _document(one.path)
             except Mendable as error:
                 warnings.append(str(error))
+                continue
+            if document.path not in known:  # it may have become a link to a file that is here already
+                known.add(document.path)
+                others.append(document)
     links = tuple(_link(path, places.plugin) for path in dict.fromkeys((places.link, *record.links)))
     files = dict(_tree(places.plugin))
     return Standing(places.plugin, files, user, local, links, tuple(others), record, tuple(warnings))

@@ -52,7 +52,7 @@ def read_object(text: str, shown: str) -> Mapping[str, Any]:
         reason = "it holds no object"
     raise InputRefused(
         f"{shown} is not JSON that can be edited ({reason}); it is left as it is",
-        hint="mend it; comments and commas at the end are not JSON",
+        hint="mend it, then repeat the command; comments and commas at the end are not JSON, to the client neither",
     )
 
 

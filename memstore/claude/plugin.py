@@ -29,6 +29,7 @@ MANIFEST = ".claude-plugin/plugin.json"
 HOOKS = "hooks/hooks.json"
 _FOLDER = "{folder}"
 _PROGRAM = "{program}"
+_PLACES = ("MEMSTORE_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR")
 _SIGN = re.compile(r"[\[\]*!#()\\\x00-\x1f\x7f]")
 
 
@@ -72,13 +73,21 @@ def folder_rules(configurations: Iterable[str], folders: Iterable[str]) -> tuple
     return (*rules, *(f"/{_escaped(folder)}/**" for folder in sorted(kept)))
 
 
-def snippet(agent: str, launch: Launch) -> str:
-    """What another agent's configuration needs so that it starts `memstore mcp`."""
-    server = {"command": launch.python, "args": [*launch.program, "mcp"]}
+def snippet(agent: str, launch: Launch, environment: Mapping[str, str]) -> str:
+    """What another agent's configuration needs so that it starts `memstore mcp`.
+
+    Agents hand only a few variables on (Codex and the MCP SDKs: PATH, HOME and the like). Those of `environment`
+    that say where store and folder lie are named, lest the agent's memories go to another store than the person's.
+    """
+    places = {name: environment[name] for name in _PLACES if environment.get(name)}
+    kept = {"env": places} if places else {}
+    server = {"command": launch.python, "args": [*launch.program, "mcp"], **kept}
     here = {**server, "args": [*launch.program, "-C", "${workspaceFolder}", "mcp"]}
     if agent == "codex":
-        words = ", ".join(map(_toml, server["args"]))
-        return f"[mcp_servers.{NAME}]\ncommand = {_toml(launch.python)}\nargs = [{words}]\n"
+        words = ", ".join(map(_toml, [*launch.program, "mcp"]))
+        pairs = ", ".join(f"{name} = {_toml(value)}" for name, value in places.items())
+        variables = f"env = {{ {pairs} }}\n" if places else ""
+        return f"[mcp_servers.{NAME}]\ncommand = {_toml(launch.python)}\nargs = [{words}]\n{variables}"
     if agent == "vscode":
         return _dumped({"servers": {NAME: {"type": "stdio", **here}}})
     return _dumped({"mcpServers": {NAME: here if agent == "cursor" else server}})

@@ -40,7 +40,7 @@ def config(ctx: click.Context) -> None:
 @json_option
 @click.pass_obj
 def list_command(state: State, user: bool) -> None:
-    """List all settings, their values, where each comes from, and what it means."""
+    """List the settings: value, where it comes from, what it means."""
     from memstore.core.settings import KEYS
 
     settings = state.settings(user=user)

@@ -11,11 +11,13 @@ from memstore.hook import LARGEST, SECONDS, libraries
 
 
 @click.command(name="hook")
-@click.argument("event", type=click.Choice(sorted(SECONDS)))
+@click.argument("event", metavar="EVENT", type=click.Choice(sorted(SECONDS)))
 def hook_command(event: str) -> None:
     """Do what the client's hook EVENT does, with its JSON on standard input.
 
-    For trying things out: the plugin starts a shorter way to the same. Ends with code 0 whatever happens.
+    EVENT is SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, PostToolUseFailure, Stop, PreCompact or
+    SessionEnd. For trying things out: the plugin starts a shorter way to the same. Ends with code 0 whatever the
+    input is.
     """
     from memstore.claude.hooks import switched_off
     from memstore.hooking import Hook

@@ -50,8 +50,8 @@ def install(
     """Give Claude Code the memstore plugin: hooks, skills and the MCP server. Needs Claude Code 2.1.157 or newer.
 
     Shows each change first and asks. What was in a settings file stays, byte for byte; `memstore uninstall
-    claude` takes the plugin's own entries and files out again. Run it once more after memstore was moved, or
-    after the setting autoMemoryDirectory was changed.
+    claude` takes the plugin's own entries and files out again. Run it once more after memstore was moved or
+    upgraded, or after the setting autoMemoryDirectory was changed.
     """
     if printed is not None:
         if agent is not None or plugin_dir is not None or state.json:
@@ -215,4 +215,4 @@ def _print_snippet(state: State, agent: str) -> None:
     from memstore.installing import launch
 
     state.note(SNIPPETS[agent])
-    state.say(snippet(agent, launch()).rstrip("\n"))
+    state.say(snippet(agent, launch(), state.world().environment).rstrip("\n"))

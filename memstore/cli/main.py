@@ -78,7 +78,7 @@ class Program(click.Group):
             with formatter.section(section):
                 commands = ((name, self.get_command(ctx, name)) for name in names)
                 formatter.write_dl(
-                    [(name.ljust(width), command.get_short_help_str(90)) for name, command in commands if command]
+                    [(name.ljust(width), command.get_short_help_str(120)) for name, command in commands if command]
                 )
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
@@ -114,7 +114,11 @@ def _check_bytes(args: list[str]) -> None:
             ) from None
 
 
-@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=Program,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.option("-C", "directory", metavar="DIR", help="Act as if started in DIR.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but what was asked for, and errors.")
 @click.version_option(__version__, message="%(prog)s %(version)s")
@@ -125,6 +129,8 @@ def program(ctx: click.Context, directory: str | None, quiet: bool) -> None:
     Every command that reads or writes memories takes --json.
     """
     ctx.obj = State(directory, quiet)
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main() -> NoReturn:

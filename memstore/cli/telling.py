@@ -92,7 +92,10 @@ def tell_doubts(state: State, memories: Memstore, gone: Collection[str] = ()) ->
     `gone`: those of them whose file is missing.
     """
     doubts = [*memories.undecided]
-    doubts += [f"{name}: its file is gone; that it is deleted is believed at the next look" for name in sorted(gone)]
+    doubts += [
+        f"{name}: its file is gone; if the next look at the folder misses it too, it counts as deleted"
+        for name in sorted(gone)
+    ]
     for doubt in doubts:
         state.note(f"note: {doubt}")
     return doubts

@@ -132,7 +132,7 @@ def _lines(facts: _Facts) -> Iterator[str]:
     if facts.moved is not None:
         yield f"store      {facts.moved.store}, known as that of {facts.moved.old_root}: run `memstore link`"
     else:
-        yield f"store      {place.store_directory or 'none yet; the first write or sync makes one'}"
+        yield f"store      {place.store_directory or 'none yet; the first look at the memories makes one'}"
     yield f"folder     {placement.directory}" + ("" if os.path.isdir(placement.directory) else " (not there yet)")
     yield f"           {placement.rule}"
     if facts.claim is not None:

@@ -98,7 +98,7 @@ def append(state: State, name: str, text: str | None, reason: str, operation: st
 
 @click.command("set")
 @click.argument("name")
-@click.argument("field", type=click.Choice(["name", "description", "type"]))
+@click.argument("field", metavar="FIELD", type=click.Choice(["name", "description", "type"]))
 @click.argument("value")
 @expect_option
 @operation_option

@@ -162,10 +162,20 @@ def test_signs_that_mean_something_in_a_rule_are_escaped(folder: str, rule: str)
 
 @pytest.mark.parametrize("agent", SNIPPETS)
 def test_a_snippet_is_valid_and_starts_the_server(agent: str):
-    text = snippet(agent, Launch('/p"y\x7f/ü', ("-I", "-m", "memstore"), "", "", ""))
+    text = snippet(agent, Launch('/p"y\x7f/ü', ("-I", "-m", "memstore"), "", "", ""), {})
     value: Any = tomllib.loads(text) if agent == "codex" else json.loads(text)
     servers = value[{"codex": "mcp_servers", "vscode": "servers"}.get(agent, "mcpServers")]
     assert servers["memstore"]["command"] == '/p"y\x7f/ü'
     args = servers["memstore"]["args"]
     here = ["-C", "${workspaceFolder}"] if agent in ("cursor", "vscode") else []
     assert args == ["-I", "-m", "memstore", *here, "mcp"]
+    assert "env" not in servers["memstore"]
+
+
+@pytest.mark.parametrize("agent", SNIPPETS)
+def test_a_snippet_names_the_variables_that_say_where_the_memories_are(agent: str):
+    places = {"MEMSTORE_HOME": '/m"y\\h\nome', "XDG_DATA_HOME": "", "CLAUDE_CONFIG_DIR": "/设/c"}
+    text = snippet(agent, Launch("/p", ("-m", "memstore"), "", "", ""), {**places, "PATH": "/bin", "API_KEY": "k"})
+    value: Any = tomllib.loads(text) if agent == "codex" else json.loads(text)
+    servers = value[{"codex": "mcp_servers", "vscode": "servers"}.get(agent, "mcpServers")]
+    assert servers["memstore"]["env"] == {"MEMSTORE_HOME": '/m"y\\h\nome', "CLAUDE_CONFIG_DIR": "/设/c"}

@@ -13,6 +13,7 @@ import pytest
 from memstore import errors
 from memstore.cli import exits
 from memstore.cli.main import SECTIONS, program
+from memstore.hook import SECONDS
 from tests.cli.conftest import Run
 
 
@@ -72,6 +73,23 @@ def test_the_version_and_the_help_of_every_command(run: Run):
             shown = run(name, "--help")
             assert shown.code == 0, name
             assert shown.out.startswith(f"Usage: memstore {name} ")
+
+
+def test_without_a_command_the_help_is_shown(run: Run):
+    alone = run()
+    assert (alone.code, alone.err) == (0, "")
+    assert alone.out == run("--help").out
+
+
+def test_no_line_of_the_help_ends_in_the_middle_of_a_sentence(run: Run):
+    for args in ((), ("config",)):
+        shown = run(*args, "--help").out
+        assert "..." not in shown.replace("[ARGS]...", "")
+
+
+def test_the_help_of_hook_names_every_event(run: Run):
+    shown = " ".join(run("hook", "--help").out.split())
+    assert all(event in shown for event in SECONDS)
 
 
 def test_every_option_and_command_is_described():

@@ -273,6 +273,18 @@ def test_a_link_to_the_settings_stays_a_link(run: Run, config: Path, tmp_path: P
     assert (broken.code, "is a link to" in broken.err) == (5, True)
 
 
+def test_settings_that_became_a_link_after_the_install_are_edited_once(run: Run, config: Path, tmp_path: Path):
+    settings, real = config / "settings.json", tmp_path / "dotfile.json"
+    settings.write_text('{"model": "opus"}\n')
+    assert run("install", "claude", "--project", "--yes").code == 0
+    settings.rename(real)
+    settings.symlink_to(real)
+    taken = run("uninstall", "claude", "--yes")
+    assert (taken.code, taken.err) == (0, "")
+    assert taken.out.count(f"changed  {real}") == 1
+    assert (settings.is_symlink(), real.read_text()) == (True, '{"model": "opus"}\n')
+
+
 @pytest.mark.parametrize("linked", ["settings.local.json", ""])
 def test_a_repository_cannot_lead_the_edit_elsewhere(run: Run, repo: Path, tmp_path: Path, linked: str):
     elsewhere = tmp_path / "elsewhere"

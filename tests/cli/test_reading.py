@@ -148,7 +148,7 @@ def test_a_memory_whose_file_has_just_been_deleted_is_marked(
     run("write", "other", "text")
     (folder / "note.md").unlink()
     told = run(command, *(("note",) if command == "show" else ()), *options)
-    gone = "note.md: its file is gone; that it is deleted is believed at the next look"
+    gone = "note.md: its file is gone; if the next look at the folder misses it too, it counts as deleted"
     assert told.err == f"note: {gone}\n"
     if options:
         assert told.json["notices"] == [gone]
