@@ -175,7 +175,7 @@ class Handler(BaseHTTPRequestHandler):
         return envelope(next(self.server.numbers), blocks, asked.get("model", ""))
 
     def halting(self, answer: Halting, asked: Mapping[str, Any]) -> None:
-        """The body is announced longer than it is, so that whoever reads can tell that it is not all."""
+        """In chunks, as the API sends: an answer that stops before its end lacks the last one."""
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
 from dataclasses import replace
 
 import pytest
 
+from memstore.errors import ModelUnreachable
 from memstore.jobs.llm import ApiModel, body, configured
 from memstore.jobs.messages import Kept, Message, Request, Text, Tool, ToolResult, ToolUse, Usage, user
 from tests.jobs.api import KEY, MODEL, TOKEN, Scripted, request
-from tests.messages_api import Blocks, Halting, Raw, Say, Use
+from tests.messages_api import Blocks, Fail, Halting, Raw, Say, Use
 
 THINKING = {"type": "thinking", "thinking": "First I look.", "signature": "c2lnbmF0dXJl"}
 USAGE = {
@@ -116,6 +118,17 @@ def test_key_and_token_go_out_in_the_header_authorization(api: Scripted, variabl
     sent = api.asked[0].headers
     assert sent["Authorization"] == f"Bearer {value}"
     assert sent["X-Api-Key"] is None
+
+
+def test_no_key_is_in_the_logs_even_where_all_is_logged(api: Scripted, caplog: pytest.LogCaptureFixture):
+    api.steps = [Fail(429, "rate_limit_error", "Sorry", {"Retry-After-Ms": "1"}), Say(), Halting(Say(), events=3)]
+    model = ApiModel.of(api.environment, retries=1)
+    with caplog.at_level(logging.DEBUG):
+        model.reply(request())
+        with pytest.raises(ModelUnreachable):
+            model.reply(request())
+    assert "HTTP Response" in caplog.text
+    assert "SECRET" not in caplog.text
 
 
 def test_the_key_of_the_process_is_not_sent_where_another_environment_counts(
