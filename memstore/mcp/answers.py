@@ -102,7 +102,7 @@ def _words(error: Exception) -> tuple[str, str]:
     if isinstance(error, Conflict) and not isinstance(error, OperationReused):
         return _conflict_words(error)
     if isinstance(error, NotFound):
-        return str(error), "see memory_list or memory_search"
+        return str(error), "see memory_history" if "memstore log" in error.hint else "see memory_list or memory_search"
     if isinstance(error, InputRefused):
         return str(error), error.hint
     if isinstance(error, Defect) or not isinstance(error, MemstoreError):

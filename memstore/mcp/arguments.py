@@ -36,6 +36,8 @@ class Arguments:
     def reference(self, name: str) -> str:
         """A number or a text that has to be there."""
         value = self._given.get(name)
+        if isinstance(value, float) and value.is_integer():  # JSON knows no difference
+            value = int(value)
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else self.text(name)
 
     def flag(self, name: str, default: bool) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memstore.app import Memstore
 from memstore.core.index_values import in_order
+from memstore.core.model import Memory
 from memstore.errors import InputRefused
 
 UNDECIDED = "edits of the memory files could not be taken in: the user sees why with `memstore status`"
@@ -14,6 +15,11 @@ def index_text(memories: Memstore) -> str:
     """The whole index, also the lines for which its file has no room."""
     memories.look()
     return "\n".join(row.text for row in in_order(memories.store.index(memories.shelf)))
+
+
+def documents(memories: Memstore, cursor: str | None) -> list[Memory]:
+    """All documents. Edits of their files are looked for before the first page, not before each of many."""
+    return memories.memories() if cursor is None else memories.store.memories(memories.shelf)
 
 
 def doubt(memories: Memstore) -> str | None:

@@ -12,7 +12,7 @@ from memstore.mcp.answers import moment
 from memstore.mcp.desk import PROJECT, Desk, check_store
 from memstore.mcp.names import document, is_index, of_uri, uri_of
 from memstore.mcp.pages import PAGE, page_of, refused, shortened
-from memstore.mcp.reading import index_text
+from memstore.mcp.reading import documents, index_text
 from memstore.store import reader, shown
 
 TEMPLATE = "memory://{store}/{+path}"
@@ -43,7 +43,7 @@ def listed(desk: Desk, cursor: str | None) -> tuple[list[Listed], str | None]:
     """A page of the resources, the index first, and the cursor of the next page."""
     after = "" if cursor is None else _after(cursor)
     try:
-        return desk.use(lambda memories: _listed(memories.memories(), after))
+        return desk.use(lambda memories: _listed(documents(memories, cursor), after))
     except NotFound:
         return _listed([], after)
 

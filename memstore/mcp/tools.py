@@ -28,7 +28,7 @@ from memstore.mcp.desk import PROJECT, Desk, check_store
 from memstore.mcp.listing import history, listing, searching, stores
 from memstore.mcp.names import document, is_index
 from memstore.mcp.pages import page_of, version_cursor
-from memstore.mcp.reading import CHANGED, decoded, doubt, index_text
+from memstore.mcp.reading import CHANGED, decoded, documents, doubt, index_text
 from memstore.outcomes import Saved
 
 LARGEST = 102_400
@@ -59,7 +59,7 @@ def memory_list(desk: Desk, given: Given) -> Answer:
         return _or_nothing(lambda: desk.use(stores), lambda: stores(None))
     check_store(store)
     return _or_nothing(
-        lambda: desk.use(lambda memories: listing(memories.memories(), prefix, cursor)),
+        lambda: desk.use(lambda memories: listing(documents(memories, cursor), prefix, cursor)),
         lambda: listing([], prefix, cursor),
     )
 
@@ -265,13 +265,11 @@ def _late(memories: Memstore, path: str, expect: str, error: Conflict | NotFound
     """Somebody else was faster, or there is no such version: what stands there now, so that the caller can go on."""
     if isinstance(error, OperationReused):
         raise error
-    if isinstance(error, StaleVersion):
-        return conflict(error, error.current_text.decode("utf-8", "replace"), error.current)
     try:
         head, version = memories.show(path)
     except NotFound:
         raise error from None
-    if not isinstance(error, AlreadyExists) and head.state.live:
+    if isinstance(error, StaleVersion) or (head.state.live and not isinstance(error, AlreadyExists)):
         error = StaleVersion(head.path, expect[:40], head.token, version.state.content, b"")
     if isinstance(error, NotFound):
         raise error

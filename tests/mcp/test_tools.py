@@ -112,6 +112,9 @@ def test_a_write_that_comes_too_late_gets_the_current_text_and_changes_nothing(s
     assert (found.facts["current_version"], found.text) == (merged.facts["version"], merged.text)
     found = served.refused("memory_delete", path="late.md", if_version="0" * 12)
     assert (found.facts["current_version"], found.text) == (merged.facts["version"], merged.text)
+    gone = served.good("memory_delete", path="late.md", if_version=merged.facts["version"]).facts["version"]
+    found = served.refused("memory_write", path="late.md", content=mine, if_version=old)
+    assert (found.facts["current_version"], found.facts["current_deleted"]) == (gone, True)
     assert served.refused("memory_write", path="never.md", content=mine, if_version=old).facts["error"] == "NotFound"
 
 
