@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ from memstore.errors import (
 )
 from memstore.store import connection as connection_module
 from memstore.store.connection import translated
-from memstore.store.ddl import migrations
+from memstore.store.ddl import migrations, schema_directory
 from memstore.store.store import Store
 from tests.store.stores import at, create, open_store, put
 
@@ -202,6 +203,8 @@ from pathlib import Path
 from memstore.errors import StoreReadOnly
 from tests.store.stores import at, create, open_store, put
 import memstore.store.shown, memstore.store.writer  # loaded when they are needed, and nobody may read them then
+from memstore.store import ddl
+ddl.schema_directory = lambda: sys.argv[2]  # a copy, for the checkout may lie where only its owner looks
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 from memstore.store import connection
@@ -237,7 +240,10 @@ def test_a_store_that_can_only_be_read_is_read(reached: Path, log: str):
     for path in place.iterdir():
         path.chmod(0o444)
     place.chmod(0o555)
-    done = subprocess.run([sys.executable, "-c", AS_NOBODY, place], capture_output=True, text=True)
+    schema = shutil.copytree(schema_directory(), reached / "schema")
+    for path in (schema, *schema.iterdir()):
+        path.chmod(0o755)
+    done = subprocess.run([sys.executable, "-c", AS_NOBODY, place, schema], capture_output=True, text=True)
     place.chmod(0o700)
     store.close()
     assert done.returncode == 0, done.stderr
