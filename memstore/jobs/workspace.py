@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from memstore.core.changes import Change, ChangeSet, Create, Retire, Revise
 from memstore.core.frontmatter import alike
@@ -16,8 +17,9 @@ from memstore.core.merge import merge_texts
 from memstore.core.model import LARGEST, Listing, Memory, Origin, Provenance, Shelf
 from memstore.core.names import check_path, collision_key
 from memstore.errors import InputRefused, NotFound
+from memstore.jobs import forms, vouching
 from memstore.jobs.replacing import replaced
-from memstore.jobs.vouching import Made, Rule, check
+from memstore.jobs.vouching import Made, Rule
 from memstore.store import lines, reader
 from memstore.store.runs import Source
 from memstore.store.sessions import last_operation
@@ -27,6 +29,9 @@ _FOREIGN = "surrogateescape"
 """Bytes that are no UTF-8 pass through an edit of other words unharmed."""
 
 _LONGEST_REASON = 1_000
+
+RULES: Final[tuple[Rule, ...]] = (vouching.check, forms.check)
+"""What a run may write: with whose words, and in which shape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +109,20 @@ class _View:
 
 
 class Workspace:
-    """The memories of one shelf, to be read and changed by one run. `rule`: raises for what the run may not do."""
+    """The memories of one shelf, to be read and changed by one run. `rules`: each raises for what it may not do."""
 
     def __init__(
-        self, store: Store, shelf: Shelf, new_id: Callable[[], str], clock: Callable[[], int], rule: Rule = check
+        self,
+        store: Store,
+        shelf: Shelf,
+        new_id: Callable[[], str],
+        clock: Callable[[], int],
+        rules: tuple[Rule, ...] = RULES,
     ) -> None:
         self._shelf = shelf
         self._new_id = new_id
         self._clock = clock
-        self._rule = rule
+        self._rules = rules
         self._view = _View.of(store, shelf)
         self._steps: dict[str, Step] = {}
 
@@ -171,7 +181,7 @@ class Workspace:
             assert step is not None
             del self._steps[step.memory]
             return
-        self._rule(head, None, (made,))
+        self._check(head, None, (made,))
         self._steps[head.id] = Step(head.id, head.path, head, None, True, (made,), reason)
 
     def _stage(
@@ -189,7 +199,7 @@ class Workspace:
         now = step.content if step is not None else None if head is None else head.state.content
         if content == now:
             return False
-        self._rule(head, content, made)
+        self._check(head, content, made)
         if head is not None and content == head.state.content:
             self._steps.pop(head.id, None)
             return True
@@ -210,6 +220,10 @@ class Workspace:
         if step is not None:
             return None if step.content is None else File(step.path, step.content, head, staged=True)
         return None if head is None else File(head.path, head.state.content, head)
+
+    def _check(self, head: Memory | None, text: bytes | None, made: tuple[Made, ...]) -> None:
+        for rule in self._rules:
+            rule(head, text, made)
 
     # The end
 
@@ -283,7 +297,7 @@ class Workspace:
         if result.content == head.state.content:
             return None
         try:
-            self._rule(head, result.content, step.made)
+            self._check(head, result.content, step.made)
         except InputRefused as refusal:
             return _back(step, head, f"it was changed meanwhile: {refusal}")
         return replace(step, path=head.path, seen=head, content=result.content, whole=False)

@@ -17,7 +17,7 @@ from tests.store.stores import at, create, open_store, put, ticking, who
 PERSON, AGENT, TOOL = Made("person", "said"), Made("agent", "answered"), Made("tool")
 
 
-def text_of(name: str, body: str = "", *, type: str = "project", description: str = "d") -> bytes:
+def text_of(name: str, body: str = "x\n", *, type: str = "project", description: str = "d") -> bytes:
     """A memory's text as the client writes it."""
     return compose(name, description, type, body)
 
