@@ -30,8 +30,8 @@ _FOREIGN = "surrogateescape"
 
 _LONGEST_REASON = 1_000
 
-RULES: Final[tuple[Rule, ...]] = (vouching.check, forms.check)
-"""What a run may write: with whose words, and in which shape."""
+RULES: Final[tuple[Rule, ...]] = (forms.check, vouching.check)
+"""What a run may write: in which shape, and with whose words."""
 
 
 @dataclass(frozen=True, slots=True)
