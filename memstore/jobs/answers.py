@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from memstore.core.usage import Usage
 from memstore.errors import ModelAnswer, ModelError, ModelUnreachable
-from memstore.jobs.messages import CUT, Block, Kept, Reply, Text, ToolUse, Usage
+from memstore.jobs.messages import CUT, Block, Kept, Reply, Text, ToolUse
 
 MOMENT = "it may be better in a moment"
 

@@ -12,20 +12,9 @@ from functools import reduce
 from operator import add
 from typing import Literal
 
+from memstore.core.usage import Usage
 from memstore.errors import ModelError, SettingRefused
-from memstore.jobs.messages import (
-    PRICED,
-    Kept,
-    Message,
-    Model,
-    Reply,
-    Request,
-    Text,
-    ToolResult,
-    ToolUse,
-    Usage,
-    priced,
-)
+from memstore.jobs.messages import PRICED, Kept, Message, Model, Reply, Request, Text, ToolResult, ToolUse, priced
 
 Ended = Literal["said", "turns", "budget", "refused", "cancelled", "failed"]
 """How it ended: the model said its last word; it had more to do when its turns or its budget were used up; it

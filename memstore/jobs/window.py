@@ -27,19 +27,15 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 class Window:
     """What one run looks at.
 
-    `entries`: all that was said in it, shown or not. `text`: as a model sees it. `more`: something comes after it.
-    `end`: the byte of the transcript up to which it goes.
+    `entries`: all that was said in it, shown or not. `shown`: those that a model sees, in the order of their numbers.
+    `text`: as it sees them. `more`: something comes after it. `end`: the byte of the transcript up to which it goes.
     """
 
     entries: tuple[Entry, ...]
+    shown: tuple[Entry, ...]
     text: str
     more: bool
     end: int
-
-    @property
-    def people(self) -> list[Entry]:
-        """The messages of a person."""
-        return [entry for entry in self.entries if entry.kind == "person"]
 
 
 def window(entries: Sequence[Entry], skipped: Collection[bytes], most: int = MOST) -> Window:
@@ -48,19 +44,23 @@ def window(entries: Sequence[Entry], skipped: Collection[bytes], most: int = MOS
     `skipped`: digests of entries that belong to the window but are not shown: their outcome is known.
     """
     taken: list[Entry] = []
+    shown: list[Entry] = []
     texts: list[str] = []
     size = 0
     lines = list(_by_line(entries))
     for number, line in enumerate(lines):
-        told = [_told(entry, len(texts) + at + 1) for at, entry in enumerate(_shown(line, skipped))]
+        said = _shown(line, skipped)
+        told = [_told(entry, len(texts) + at + 1) for at, entry in enumerate(said)]
         size += sum(map(len, told))
-        if taken and size > most and told:
-            return Window(tuple(taken), "\n".join(texts), True, taken[-1].end)
+        full = size > most
+        if taken and full and told:
+            return Window(tuple(taken), tuple(shown), "\n".join(texts), True, taken[-1].end)
         taken += line
+        shown += said
         texts += told
-        if size > most and number + 1 < len(lines):
-            return Window(tuple(taken), "\n".join(texts), True, taken[-1].end)
-    return Window(tuple(taken), "\n".join(texts), False, taken[-1].end if taken else 0)
+        if full and number + 1 < len(lines):
+            return Window(tuple(taken), tuple(shown), "\n".join(texts), True, taken[-1].end)
+    return Window(tuple(taken), tuple(shown), "\n".join(texts), False, taken[-1].end if taken else 0)
 
 
 def _by_line(entries: Sequence[Entry]) -> Iterator[list[Entry]]:

@@ -12,6 +12,7 @@ from typing import Literal
 
 import apsw
 
+from memstore.core.usage import Usage
 from memstore.errors import Conflict
 from memstore.store.connection import Row, many, one
 
@@ -24,24 +25,6 @@ _RUN_COLUMNS = (
     " r.ended_at, r.turns, r.messages, r.unread, (SELECT o.id FROM operation o WHERE o.seq = r.operation),"
     " r.cost_microusd, r.told, r.gate, r.input_tokens, r.output_tokens, r.cache_read, r.cache_written FROM run r"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens as the Messages API counts them: `input` are those that were neither read from its cache nor put there."""
-
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_written: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input + other.input,
-            self.output + other.output,
-            self.cache_read + other.cache_read,
-            self.cache_written + other.cache_written,
-        )
 
 
 @dataclass(frozen=True, slots=True)

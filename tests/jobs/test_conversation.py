@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from memstore.core.usage import Usage
 from memstore.errors import ModelBusy, ModelUnreachable, SettingRefused
 from memstore.jobs.conversation import CUT_ANSWER, CUT_CALL, LAST_TURN, NO_INPUT, Talk, converse
 from memstore.jobs.llm import ApiModel
-from memstore.jobs.messages import Kept, Message, Text, ToolResult, ToolUse, Usage, user
+from memstore.jobs.messages import Kept, Message, Text, ToolResult, ToolUse, user
 from tests.jobs.api import Scripted, request
 from tests.messages_api import Blocks, Fail, Halting, Say, Use
 

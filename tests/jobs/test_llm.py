@@ -10,9 +10,10 @@ from dataclasses import replace
 
 import pytest
 
+from memstore.core.usage import Usage
 from memstore.errors import ModelUnreachable
 from memstore.jobs.llm import ApiModel, body, configured
-from memstore.jobs.messages import Kept, Message, Request, Text, Tool, ToolResult, ToolUse, Usage, user
+from memstore.jobs.messages import Kept, Message, Request, Text, Tool, ToolResult, ToolUse, user
 from tests.jobs.api import KEY, MODEL, TOKEN, Scripted, request
 from tests.messages_api import Blocks, Fail, Halting, Raw, Say, Use
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import astuple
 
 from memstore.core.settings import DEFAULT_MODEL
-from memstore.jobs.messages import PRICED, Kept, Reply, Text, ToolUse, Usage, cost, priced
+from memstore.core.usage import Usage
+from memstore.jobs.messages import PRICED, Kept, Reply, Text, ToolUse, cost, priced
 
 
 def test_the_price_of_the_default_model_is_known():

@@ -82,4 +82,4 @@ def test_a_moment_that_cannot_be_read_is_left_out():
 
 
 def test_nothing_is_an_empty_window():
-    assert window([], ()) == Window((), "", False, 0)
+    assert window([], ()) == Window((), (), "", False, 0)

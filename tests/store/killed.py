@@ -11,9 +11,10 @@ from typing import Any
 
 from memstore.core.changes import AddIndexLine, ChangeSet, Revise
 from memstore.core.model import Applied
+from memstore.core.usage import Usage
 from memstore.store import jobs, runs
 from memstore.store.connection import many
-from memstore.store.runs import Cursor, Event, Outcome, RunEnd, Source, Usage
+from memstore.store.runs import Cursor, Event, Outcome, RunEnd, Source
 from memstore.store.store import Store
 from tests.store.queues import TRANSCRIPT, queue
 from tests.store.stores import at, create, open_store, put, who

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from memstore.core.changes import ChangeSet, Revise
+from memstore.core.usage import Usage
 from memstore.errors import Conflict, Defect, StaleVersion, StoreUnavailable
 from memstore.store import ending, jobs, runs, sessions
-from memstore.store.runs import Cursor, Event, Outcome, RunEnd, Source, Usage
+from memstore.store.runs import Cursor, Event, Outcome, RunEnd, Source
 from memstore.store.store import Store
 from tests.race.crowd import CONTEXT
 from tests.store import killed
