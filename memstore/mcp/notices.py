@@ -61,7 +61,7 @@ class Notices:
         self._bus = _Bus()
         self._listen = ListenHandler(self._bus, max_subscriptions=16)
         self._session: ServerSession | None = None
-        self._uris: set[str] = set()
+        self._uris: dict[str, str] = {}
         self._seen: int | None = None
         self._wanted = anyio.Event()
 
@@ -72,14 +72,14 @@ class Notices:
             self._session = ctx.session
             self._wanted.set()
 
-    async def subscribed(self, ctx: ServerRequestContext[Any, Any], uri: str) -> None:
-        """A client of the older protocol wants to hear of one resource."""
+    async def subscribed(self, ctx: ServerRequestContext[Any, Any], uri: str, listed: str) -> None:
+        """A client of the older protocol wants to hear of one resource, by the URI it uses; `listed` is ours for it."""
         await self.looked(ctx)
-        self._uris.add(uri)
+        self._uris[uri] = listed
 
     def unsubscribed(self, uri: str) -> None:
         """... and no longer."""
-        self._uris.discard(uri)
+        self._uris.pop(uri, None)
 
     async def listen(
         self, ctx: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
@@ -121,7 +121,9 @@ class Notices:
         await self._bus.publish(ResourcesListChanged())
         if self._session is not None:
             await self._session.send_resource_list_changed()
-        for uri in self._uris.copy() if paths is None else [uri_of(PROJECT, path) for path in paths]:
+        changed = None if paths is None else [uri_of(PROJECT, path) for path in paths]
+        for uri in changed or ():
             await self._bus.publish(ResourceUpdated(uri))
-            if self._session is not None and uri in self._uris:
+        for uri, listed in list(self._uris.items()):
+            if self._session is not None and (changed is None or listed in changed):
                 await self._session.send_resource_updated(uri)

@@ -48,6 +48,13 @@ def listed(desk: Desk, cursor: str | None) -> tuple[list[Listed], str | None]:
         return _listed([], after)
 
 
+def canonical(uri: str) -> str:
+    """The URI that the list has for what `uri` means. Raises NameRefused or InputRefused where it can mean nothing."""
+    store, path = of_uri(uri)
+    check_store(store)
+    return uri_of(store, path if is_index(path) else document(path))
+
+
 def read(desk: Desk, uri: str) -> str:
     """The text of a resource. What is longer than ten pages is cut, and says so."""
     store, path = of_uri(uri)

@@ -124,7 +124,8 @@ class _Handlers:
         return shapes.content(uri, await self._asked(lambda: resources.read(self._desk, uri)))
 
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        await self.notices.subscribed(ctx, str(params.uri))
+        uri = str(params.uri)
+        await self.notices.subscribed(ctx, uri, await self._asked(lambda: resources.canonical(uri)))
         return types.EmptyResult()
 
     async def _unsubscribe(self, _: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:

@@ -28,12 +28,20 @@ def test_a_client_of_the_older_protocol_hears_of_what_it_subscribed_to(tmp_path:
             return [str(one.params.uri) for one in heard if isinstance(one, types.ResourceUpdatedNotification)]
 
         served.portal.call(served.client.subscribe_resource, "memory://project/mine.md")
+        for nothing in ("memory://project/%2e%2e/mine.md", "memory://user/mine.md", "file:///mine.md"):
+            with pytest.raises(Exception, match="cannot be"):
+                served.portal.call(served.client.subscribe_resource, nothing)
         run(place, own, "append", "other", "two")
         until(lambda: any(isinstance(one, types.ResourceListChangedNotification) for one in heard))
         assert updated() == []
         run(place, own, "append", "mine", "two")
         until(lambda: updated() == ["memory://project/mine.md"])
         served.portal.call(served.client.unsubscribe_resource, "memory://project/mine.md")
+        heard.clear()
+        served.portal.call(served.client.subscribe_resource, "memory://project/%6dine")  # it may be written so
+        run(place, own, "append", "mine", "more")
+        until(lambda: updated() == ["memory://project/%6dine"])
+        served.portal.call(served.client.unsubscribe_resource, "memory://project/%6dine")
         heard.clear()
         run(place, own, "append", "mine", "three")
         until(lambda: any(isinstance(one, types.ResourceListChangedNotification) for one in heard))

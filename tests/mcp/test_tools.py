@@ -398,5 +398,5 @@ def test_resources_are_the_documents_and_prompts_say_how(served: Served):
         assert words in prompt.messages[0].content.text
     with pytest.raises(Exception, match="there is no prompt"):
         served.portal.call(served.client.get_prompt, "other", {})
-    with pytest.raises(Exception, match="memory://project/NAME.md"):  # the hint is no place of this machine
+    with pytest.raises(Exception, match=r"memory://project/NAME\.md"):  # the hint is no place of this machine
         served.portal.call(served.client.read_resource, "file:///etc/passwd")
