@@ -163,6 +163,17 @@ def held_back(connection: apsw.Connection, kind: str, session: str, gate: str) -
     return 0 if row is None else int(row[0])
 
 
+def in_a_row(connection: apsw.Connection, kind: str, session: str, gate: str) -> int:
+    """How many of a session's newest runs, one after the other, ended at this gate."""
+    row = one(
+        connection,
+        "SELECT count(*) FROM run WHERE kind = ?1 AND session = ?2 AND gate = ?3 AND seq > coalesce((SELECT max(seq)"
+        " FROM run WHERE kind = ?1 AND session = ?2 AND gate IS NOT ?3 AND state <> 'running'), 0)",
+        (kind, session, gate),
+    )
+    return 0 if row is None else int(row[0])
+
+
 def log(connection: apsw.Connection, limit: int = -1, *, session: str | None = None) -> list[Run]:
     """Runs of all kinds, newest first."""
     return _runs(connection, "WHERE (?1 IS NULL OR r.session = ?1)", (session,), limit=limit)
