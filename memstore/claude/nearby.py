@@ -123,8 +123,9 @@ def set_off(env: Mapping[str, str], root: str, started: str, json: Json, managed
     for path in paths:
         content = read_small(path, _LARGEST_SETTINGS)
         said = {} if content is None else json.switches(content.removeprefix(b"\xef\xbb\xbf"))
-        if "autoMemoryEnabled" in said:
-            return not said["autoMemoryEnabled"]
+        for name in ("autoMemoryEnabled", "autoMemory"):
+            if name in said:
+                return not said[name]
     return False
 
 

@@ -17,18 +17,29 @@ from typing import Literal
 from memstore.store.plainfile import read_bounded
 
 Scope = Literal["managed", "explicit", "local", "project", "user"]
-Scalar = bool | str
+Scalar = bool | int | float | str
 Consent = Callable[[str, Scalar], bool]
 
 MEMORY_ENABLED = "autoMemoryEnabled"
 MEMORY_DIRECTORY = "autoMemoryDirectory"
 DREAM_ENABLED = "autoDreamEnabled"
+DREAM_MIN_HOURS = "autoDream.minHours"
+DREAM_MIN_SESSIONS = "autoDream.minSessions"
 
-# The client's own names and no others: where it stays on, whatever else a file says, memstore does too.
+# Where a key is looked for inside one file, the client's own name first, then the older ones.
+_SPELLINGS = {
+    MEMORY_ENABLED: (("autoMemoryEnabled",), ("autoMemory",)),
+    MEMORY_DIRECTORY: (("autoMemoryDirectory",),),
+    DREAM_ENABLED: (("autoDreamEnabled",), ("autoDream", "enabled")),
+    DREAM_MIN_HOURS: (("autoDream", "minHours"),),
+    DREAM_MIN_SESSIONS: (("autoDream", "minSessions"),),
+}
 _EXPECTED = {
     MEMORY_ENABLED: "true or false",
     MEMORY_DIRECTORY: "a path as text",
     DREAM_ENABLED: "true or false",
+    DREAM_MIN_HOURS: "a number of hours, 0 or more",
+    DREAM_MIN_SESSIONS: "a whole number, 0 or more",
 }
 _RULES: dict[Scope, str] = {
     "managed": "the organisation's managed settings bind everybody",
@@ -81,7 +92,7 @@ class Settings:
 
     def awaiting(self) -> tuple[SettingValue, ...]:
         """The values that would count, had a person consented to them."""
-        wanted = (self.wanted(key) for key in _EXPECTED)
+        wanted = (self.wanted(key) for key in _SPELLINGS)
         return tuple(value for value in wanted if value is not None and not value.trusted)
 
 
@@ -111,7 +122,7 @@ def read_settings(
     warnings: list[str] = []
     for scope, source, content in _sources(project, main, config, explicit, managed or managed_directory(), warnings):
         supplied = scope in ("local", "project") or (scope == "user" and not trust_config)
-        for key in _EXPECTED:
+        for key in _SPELLINGS:
             value = _value(key, content, source, warnings)
             if value is not None:
                 trusted = not supplied or consent(key, value)
@@ -177,12 +188,29 @@ def _file(scope: Scope, path: str, warnings: list[str]) -> Iterator[tuple[Scope,
 
 
 def _value(key: str, content: Mapping[str, object], source: str, warnings: list[str]) -> Scalar | None:
-    """The value of a key where it is there and of its type."""
-    raw = content.get(key)
-    if isinstance(raw, str if key == MEMORY_DIRECTORY else bool):
-        return raw
-    if raw is not None:
-        warnings.append(f"{source}: {key} is ignored: it must be {_EXPECTED[key]}")
+    for spelling in _SPELLINGS[key]:
+        raw: object = content
+        for name in spelling:
+            raw = raw.get(name) if isinstance(raw, Mapping) else None
+        if raw is None:
+            continue
+        value = _checked(key, raw)
+        if value is not None:
+            return value
+        warnings.append(f"{source}: {'.'.join(spelling)} is ignored: it must be {_EXPECTED[key]}")
+    return None
+
+
+def _checked(key: str, raw: object) -> Scalar | None:
+    """The value if it has the type that the key needs."""
+    if key in (MEMORY_ENABLED, DREAM_ENABLED):
+        return raw if isinstance(raw, bool) else None
+    if key == MEMORY_DIRECTORY:
+        return raw if isinstance(raw, str) else None
+    if isinstance(raw, bool):  # a bool is an int to Python, but nobody means one hour by `true`
+        return None
+    if isinstance(raw, int) or (isinstance(raw, float) and key == DREAM_MIN_HOURS):
+        return raw if 0 <= raw < 1_000_000 else None  # also leaves out NaN and Infinity, which json reads
     return None
 
 

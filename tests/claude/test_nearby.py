@@ -180,7 +180,7 @@ FILES = {
 CONTENTS = [
     b'{"autoMemoryEnabled": true}',
     b'\xef\xbb\xbf{"autoMemoryEnabled": false}',
-    b'{"autoMemory": false}',  # no key of the client's: its memory stays on
+    b'{"autoMemory": false}',
     b'{"autoMemoryEnabled": "no"}',
     b'{"autoMemoryEnabled": true, "autoMemoryEnabled": false}',
     b'{"autoMemoryEnabled": false,} // no JSON',

@@ -1,4 +1,4 @@
-"""The client's settings: order, names, and that the repository's own count only after consent."""
+"""The client's settings: order, aliases, and that the repository's own count only after consent."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import pytest
 
 from memstore.claude.settings import (
     DREAM_ENABLED,
+    DREAM_MIN_HOURS,
+    DREAM_MIN_SESSIONS,
     MEMORY_DIRECTORY,
     MEMORY_ENABLED,
     Consent,
@@ -161,22 +163,33 @@ def test_in_the_home_directory_the_users_file_is_not_the_repositorys(files: Simp
     assert [(value.scope, value.trusted) for value in settings.values] == [("user", True)]
 
 
-def test_what_the_client_does_not_know_is_no_setting(files: SimpleNamespace) -> None:
-    # The client has no `autoMemory` and no `autoDream` object: its memory stays on with the former false (seen on
-    # 2.1.332), so that memstore must not rest there either, in whatever file they stand.
-    unknown = {"autoMemory": False, "autoDream": {"enabled": True, "minHours": 12.5, "minSessions": 3}}
-    put(files.managed, **unknown)
-    put(files.user, **unknown)
+def test_the_older_keys_are_aliases(files: SimpleNamespace) -> None:
+    put(files.user, autoMemory=False, autoDream={"enabled": True, "minHours": 12.5, "minSessions": 3})
     settings = read(files)
-    assert (settings.values, settings.warnings) == ((), ())
+    assert value_of(settings, MEMORY_ENABLED) is False
+    assert value_of(settings, DREAM_ENABLED) is True
+    assert value_of(settings, DREAM_MIN_HOURS) == 12.5
+    assert value_of(settings, DREAM_MIN_SESSIONS) == 3
+    assert settings.warnings == ()
 
 
-def test_what_the_client_does_not_know_stands_in_the_way_of_no_setting(files: SimpleNamespace) -> None:
-    put(files.managed, autoMemory=False, autoDream={"enabled": True})
-    put(files.user, autoMemoryEnabled=True, autoDreamEnabled=False)
+def test_in_one_file_the_clients_own_key_wins_over_its_alias(files: SimpleNamespace) -> None:
+    put(
+        files.user,
+        autoMemory=False,
+        autoMemoryEnabled=True,
+        autoDreamEnabled=False,
+        autoDream={"enabled": True},
+    )
     settings = read(files)
     assert value_of(settings, MEMORY_ENABLED) is True
     assert value_of(settings, DREAM_ENABLED) is False
+
+
+def test_a_stronger_files_alias_wins_over_a_weaker_files_own_key(files: SimpleNamespace) -> None:
+    put(files.managed, autoMemory=False)
+    put(files.user, autoMemoryEnabled=True)
+    assert value_of(read(files), MEMORY_ENABLED) is False
 
 
 @pytest.mark.parametrize(
@@ -184,10 +197,16 @@ def test_what_the_client_does_not_know_stands_in_the_way_of_no_setting(files: Si
     [
         ({"autoMemoryEnabled": "yes"}, "autoMemoryEnabled"),
         ({"autoMemoryEnabled": 1}, "autoMemoryEnabled"),
+        ({"autoMemory": {"enabled": True}}, "autoMemory"),
         ({"autoMemoryDirectory": ["/a"]}, "autoMemoryDirectory"),
         ({"autoMemoryDirectory": 5}, "autoMemoryDirectory"),
-        ({"autoDreamEnabled": "on"}, "autoDreamEnabled"),
-        ({"autoDreamEnabled": 1}, "autoDreamEnabled"),
+        ({"autoDream": {"enabled": "on"}}, "autoDream.enabled"),
+        ({"autoDream": {"minHours": "24"}}, "autoDream.minHours"),
+        ({"autoDream": {"minHours": True}}, "autoDream.minHours"),
+        ({"autoDream": {"minHours": -1}}, "autoDream.minHours"),
+        ({"autoDream": {"minHours": float("nan")}}, "autoDream.minHours"),
+        ({"autoDream": {"minHours": float("inf")}}, "autoDream.minHours"),
+        ({"autoDream": {"minSessions": 2.5}}, "autoDream.minSessions"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_ignored_and_named(
