@@ -48,7 +48,7 @@ def _run(arguments: list[str]) -> None:
     sys.path[:0] = [here] if site == here else [here, site]
     name = arguments[0] if arguments else ""
     if name == "work":
-        from memstore.sessions import work
+        from memstore.working import work
 
         work(arguments[1], arguments[2:])
     elif name in SECONDS:

@@ -26,6 +26,7 @@ from memstore.claude import hooks, nearby
 from memstore.store import quick, sessions
 from memstore.store.quick import Record
 
+_ENDS = ("Stop", "PreCompact", "SessionEnd")
 _PATIENCE = {"UserPromptSubmit": 100, "PreToolUse": 200, "PostToolUseFailure": 200, "SessionEnd": 300}
 """Milliseconds for the store's lock; half a second for the others."""
 
@@ -210,7 +211,7 @@ class Hook:
         """Writes records, or spools them, and starts the worker. The answer says what could not be kept at all."""
         why, paused = self._stored(home, store, records, event, here, quiet)
         if not why:
-            if not paused and (folders or self._name == "Stop"):
+            if not paused and (folders or self._name in _ENDS):
                 self.start_worker(home, store, folders)
             return ""
         from memstore.store import spool

@@ -1,4 +1,4 @@
-"""Sessions of agents, as far as it takes time: what one is told at its start, and the worker that takes in what it did.
+"""Sessions of agents, as far as it takes time: what one is told at its start, and where saving rests.
 
 A session loads MEMORY.md before its first hook runs (at `startup`), or reads it again after that (`resume`, `clear`,
 `compact`, `fork`). What is kept as its base is what lay there when the hook began: nothing else can be too new.
@@ -6,37 +6,29 @@ A session loads MEMORY.md before its first hook runs (at `startup`), or reads it
 
 from __future__ import annotations
 
-import fcntl
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 
 from memstore.app import Memstore
 from memstore.claude import nearby
 from memstore.claude.hooks import Event, plain_text
 from memstore.claude.paths import index_is_loaded
-from memstore.claude.root import find_root
 from memstore.core.index_lines import CLIENT, loaded_view, measure
 from memstore.core.model import INDEX_NAME
 from memstore.errors import MemstoreError, Mendable, NotFound, StoreBusy
-from memstore.files.claim import read_claim
-from memstore.files.folder import Folder
 from memstore.files.report import SyncReport
-from memstore.files.sync import Sync
 from memstore.hooking import changes_line
 from memstore.place import Place, find_place
-from memstore.store import quick, sessions, spool
+from memstore.store import quick, runs, sessions, spool
 from memstore.store.inbox import Arrival
-from memstore.store.store import Store
-from memstore.world import World, author
+from memstore.world import World
 
 Starter = Callable[[str, str, list[str]], None]
 """Starts the worker: home, store, folders."""
 
-_WAIT = 60.0
 _SHOWN_LINES = 20
+_SHOWN_RUNS = 5
 _MOST_TOLD = 9_500
 """UTF-16 units: of what is longer than 10,000 the client shows the session a piece."""
 _SCOPES = {"session": "this session", "worktree": "this worktree", "store": "this repository"}
@@ -168,8 +160,10 @@ class _Start:
             if heard is not None:
                 paths, who = sessions.changed_by_others(connection, heard, self._session)
             conflicts, failed = sessions.open_conflicts(connection), sessions.failed_jobs(connection)
+            saved = runs.saved_untold(connection)
             new = sessions.without_line(connection, self._session)
         told = [changes_line(paths, who)] if paths else []
+        told += _saved_lines(saved)
         if new:
             told.append(f"memstore: memories that {INDEX_NAME} does not name yet:")
             told += [plain_text(f"{path}: {description}") for path, description in new[:_SHOWN_LINES]]
@@ -186,7 +180,7 @@ class _Start:
             where = ", ".join(plain_text(path, 80) for path in conflicts[:8])
             told.append(f"memstore: open conflicts in {where}: `memstore conflicts` shows both sides")
         if failed:
-            told.append(f"memstore: {failed} failed {'job' if failed == 1 else 'jobs'}: see `memstore status`")
+            told.append(f"memstore: {failed} failed {'job' if failed == 1 else 'jobs'}: see `memstore extract status`")
         return told
 
     def _remember(self, app: Memstore) -> None:
@@ -196,6 +190,7 @@ class _Start:
             transcript = self._event.transcript if nearby.is_transcript(self._event.transcript, self._env) else None
             values = (self._session, self._event.source[:20], root.worktree, root.branch, transcript, last)
             sessions.write(connection, "started", (*values, self._world.clock()))
+            runs.tell(connection, [run.id for run in runs.untold(connection)])
 
 
 # Pausing
@@ -236,84 +231,18 @@ def _set(app: Memstore, what: str, scope: str) -> bool:
         return sessions.write(connection, what, values)
 
 
-# The worker
-
-
-def work(store: str, folders: Sequence[str], env: Mapping[str, str] | None = None) -> None:
-    """The worker: takes in what hooks left, shows it, and gives the memories of ended turns their index lines.
-
-    One works and one waits, at most: who waits will see all that is there by then.
-    """
-    home = nearby.home_of(os.environ if env is None else env)
-    if home is None:
-        return
-    directory = os.path.join(home, "stores", store)
-    os.chdir("/")  # a process that stays behind holds no directory
-    turn = _turn(directory)
-    if turn is None:
-        return
-    try:
-        world = World.real("/")
-        opened = Store.open(directory, store, world.clock)
-        try:
-            opened.take_spooled()
-            for folder in folders or _folders_of(opened):
-                with suppress(MemstoreError):
-                    _work_in(opened, folder, world)
-        finally:
-            opened.close()
-    finally:
-        os.close(turn)
-
-
-def _work_in(store: Store, path: str, world: World) -> None:
-    folder = Folder.open(path)
-    if folder is None:
-        return
-    with folder:
-        claim = read_claim(folder)
-    if claim is None or claim.store != store.id:
-        return
-    root = find_root(claim.root)
-    sync = Sync(store, path, claim.root, world, author=partial(author, world, root))
-    sync.run()
-    with store.change() as connection:
-        due = sessions.make_due(connection, world.clock())
-    if due:
-        sync.run()
-
-
-def _folders_of(store: Store) -> list[str]:
-    with store.view() as connection:
-        return sessions.folders(connection)
-
-
-def _turn(directory: str) -> int | None:
-    """The worker's turn: a lock that goes with the process. None where another worker waits for it already."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    following = os.open(os.path.join(directory, "work-next"), flags, 0o600)
-    try:
-        if not _locked(following, 0.05):  # a hook that only looks holds it for an instant
-            return None
-        working = os.open(os.path.join(directory, "work-now"), flags, 0o600)
-        if _locked(working, _WAIT):
-            return working
-        os.close(working)
-        return None
-    finally:
-        os.close(following)
-
-
-def _locked(handle: int, seconds: float) -> bool:
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if time.monotonic() >= end:
-                return False
-        time.sleep(0.01)
+def _saved_lines(saved: Sequence[tuple[int, Sequence[str]]]) -> list[str]:
+    """What the extraction kept of turns that are over."""
+    told = []
+    for seq, paths in saved[-_SHOWN_RUNS:]:
+        shown = ", ".join(plain_text(path, 80) for path in paths[:8]) + (
+            f" and {len(paths) - 8} more" * (len(paths) > 8)
+        )
+        count = "1 memory" if len(paths) == 1 else f"{len(paths)} memories"
+        told.append(f"memstore: saved {count} of an earlier turn: {shown} (`memstore undo {seq}` takes that back)")
+    if len(saved) > _SHOWN_RUNS:
+        told.append(f"({len(saved) - _SHOWN_RUNS} more turns: `memstore extract log`)")
+    return told
 
 
 def _arrival(values: tuple[str | bytes | int | None, ...]) -> Arrival:

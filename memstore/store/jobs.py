@@ -14,12 +14,15 @@ functions that write inside a write transaction.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import apsw
 
 from memstore.errors import Conflict
 from memstore.store.connection import Row, many, one
+
+if TYPE_CHECKING:
+    from memstore.store.store import Store
 
 State = Literal["waiting", "running", "done", "failed"]
 
@@ -125,6 +128,12 @@ def retry(connection: apsw.Connection, session: str | None = None) -> int:
     ):
         connection.execute(statement, (session,))
     return connection.changes()
+
+
+def are_due(store: Store, kind: str = "extract") -> bool:
+    """Whether a job waits that a worker may take now."""
+    with store.view() as connection:
+        return any((job.due_at or 0) <= store.now() for job in waiting(connection) if job.kind == kind)
 
 
 def waiting(connection: apsw.Connection) -> list[Job]:

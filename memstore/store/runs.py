@@ -201,6 +201,18 @@ def untold(connection: apsw.Connection) -> list[Run]:
     return _runs(connection, "WHERE r.told = 0 AND r.operation IS NOT NULL", ())[::-1]
 
 
+def saved_untold(connection: apsw.Connection) -> list[tuple[int, list[str]]]:
+    """What the runs of which no session was told saved: the number of each operation, and the memories' paths."""
+    found: dict[int, list[str]] = {}
+    for seq, path in many(
+        connection,
+        "SELECT r.operation, coalesce((SELECT path FROM memory m WHERE m.pk = v.memory), v.path)"
+        " FROM run r JOIN version v ON v.operation = r.operation WHERE r.told = 0 ORDER BY r.operation, v.pk",
+    ):
+        found.setdefault(int(seq), []).append(str(path))
+    return list(found.items())
+
+
 def tell(connection: apsw.Connection, identities: Sequence[str]) -> None:
     """Notes that a session was told what these runs saved."""
     connection.executemany("UPDATE run SET told = 1 WHERE id = ?", [(identity,) for identity in identities])

@@ -1,0 +1,79 @@
+"""The worker that hooks start: it takes in what sessions did, shows it, and then lets the extraction do its jobs.
+
+One works and one waits, at most: who waits will see all that is there by then. It needs no daemon and leaves none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from functools import partial
+
+from memstore.claude import nearby
+from memstore.claude.root import find_root
+from memstore.errors import MemstoreError
+from memstore.files.claim import read_claim
+from memstore.files.folder import Folder
+from memstore.files.sync import Sync
+from memstore.store import jobs, sessions
+from memstore.store.store import Store
+from memstore.store.worker_turn import worker_turn
+from memstore.world import World, author
+
+_WAIT = 60.0
+
+
+def work(store: str, folders: Sequence[str], env: Mapping[str, str] | None = None) -> None:
+    """Takes in what hooks left, gives the memories of ended turns their index lines, and drains the jobs."""
+    home = nearby.home_of(os.environ if env is None else env)
+    if home is None:
+        return
+    directory = os.path.join(home, "stores", store)
+    os.chdir("/")  # a process that stays behind holds no directory
+    turn = worker_turn(directory, "work", _WAIT)
+    if turn is None:
+        return
+    world = World.real("/")
+    try:
+        with closing(Store.open(directory, store, world.clock)) as opened:
+            opened.take_spooled()
+            for folder in folders or folders_of(opened):
+                with suppress(MemstoreError):
+                    _work_in(opened, folder, world)
+            due = jobs.are_due(opened)
+    finally:
+        os.close(turn)
+    if due:
+        from memstore.extracting import drain
+
+        drain(home, store, world)
+
+
+def sync_in(store: Store, path: str, world: World) -> Sync | None:
+    """The sync of a memory folder; None where it is gone, or is another store's."""
+    folder = Folder.open(path)
+    if folder is None:
+        return None
+    with folder:
+        claim = read_claim(folder)
+    if claim is None or claim.store != store.id:
+        return None
+    return Sync(store, path, claim.root, world, author=partial(author, world, find_root(claim.root)))
+
+
+def folders_of(store: Store) -> list[str]:
+    """The memory folders that the store is shown in."""
+    with store.view() as connection:
+        return sessions.folders(connection)
+
+
+def _work_in(store: Store, path: str, world: World) -> None:
+    sync = sync_in(store, path, world)
+    if sync is None:
+        return
+    sync.run()
+    with store.change() as connection:
+        due = sessions.make_due(connection, world.clock())
+    if due:
+        sync.run()
