@@ -135,7 +135,8 @@ def free_lines(merge: MergeIndex, base: str, ours: str, theirs: str) -> bool:
 def repeated_lines(merge: MergeIndex, base: str, ours: str, theirs: str) -> bool:
     """Of lines that stand more than once, as many stay as each side left, unless a side took some out."""
     two = two_edits(merge, base, ours, theirs)
-    was, mine, other, now = (_free(text) for text in (base, ours, theirs, two.text))
+    was, mine, other = (_free(text) for text in (base, ours, theirs))
+    now = _all(two.text)  # without the fence around them free lines are pointers
     many = [line for line in was if line and mine[line] >= was[line] > 1 and other[line] >= was[line]]
     for line in many:
         holds(now[line] >= was[line], "a repeated line stays as often", two.text, line)
