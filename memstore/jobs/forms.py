@@ -15,7 +15,7 @@ def inside(directory: str, given: str) -> str | None:
 
     What is no path of a memory's file is refused by others.
     """
-    if given == directory or given.startswith(f"{directory}/"):
+    if directory and (given == directory or given.startswith(f"{directory}/")):
         given = given[len(directory) :].lstrip("/")
     given = given.removeprefix("./")
     if given.startswith(("/", "~")) or "\\" in given or ".." in given.split("/"):
