@@ -6,7 +6,7 @@ calls it off, or when no model answers any more. However it ends, what was said 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -68,9 +68,11 @@ def converse(
     turns: int,
     budget: int = 0,
     cancelled: Callable[[], bool] = lambda: False,
+    earlier: Sequence[Reply] = (),
 ) -> Talk:
     """Lets the model work: at most `turns` answers, whose calls `act` carries out one after the other.
 
+    `earlier`: answers of a conversation that goes on here; they count for the turns and the budget.
     `budget`: what it may cost, in millionths of a US dollar; 0 for no limit. An answer's cost is known only when it is
     there: none is asked for that would go beyond the budget if it cost what the one before it did. `cancelled` is asked
     before each answer.
@@ -88,10 +90,10 @@ def converse(
     def ended(how: Ended, error: ModelError | None = None) -> Talk:
         return Talk(tuple(messages), tuple(replies), how, error)
 
-    for turn in range(1, turns + 1):
+    for turn in range(len(earlier) + 1, turns + 1):
         if cancelled():
             return ended("cancelled")
-        if budget and _spent(replies, budget):
+        if budget and _spent([*earlier, *replies], budget):
             return ended("budget")
         if turn == turns:
             messages[-1] = _told(messages[-1], LAST_TURN)

@@ -9,11 +9,10 @@ sees what this one saved; messages whose outcome is recorded are known by their 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from memstore.claude import transcript
-from memstore.claude.entries import Entry
 from memstore.claude.transcript import Mark, Reading
 from memstore.core.model import Provenance, Shelf
 from memstore.core.settings import Settings
@@ -23,17 +22,21 @@ from memstore.jobs.bash import Programs
 from memstore.jobs.conversation import Talk, converse
 from memstore.jobs.manifest import manifest
 from memstore.jobs.messages import Model, Reply, Request, user
+from memstore.jobs.passing_over import PassedOver, passed_over
 from memstore.jobs.prompt import prompt
 from memstore.jobs.saves import own_saves
 from memstore.jobs.tools import Tools
 from memstore.jobs.window import Window, window
 from memstore.jobs.workspace import Workspace
-from memstore.store import runs, sessions
+from memstore.store import ending, runs, sessions
 from memstore.store.jobs import Job
 from memstore.store.runs import Cursor, Event, Outcome, RunEnd
 from memstore.store.store import Store
 
 KIND = "extract"
+PREVIEW = "preview"
+"""The kind of a run that saves nothing: it counts for the budget, and for nothing else."""
+
 LIMIT = 32_000
 """Tokens of an answer, its thinking included."""
 
@@ -44,6 +47,8 @@ _IN_A_ROW = 3
 """After so many unfinished runs in a row somebody has to look."""
 _ATTEMPTS = 10
 _LONGEST_REASON = 600
+_NOW_OR_NEVER = ("PreCompact", "SessionEnd", "more")
+"""The events after which there may be no further turn to wait for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,102 +85,105 @@ class Metered:
         """The answer of the model."""
         reply = self.model.reply(request)
         self.replies.append(reply)
-        talk = Talk((), tuple(self.replies), "said")
         with self.store.change() as connection:
-            runs.record_usage(connection, self.run, talk.usage, talk.cost)
+            runs.record_usage(connection, self.run, self.talk.usage, self.talk.cost)
         return reply
+
+    @property
+    def talk(self) -> Talk:
+        """All answers of the run."""
+        return Talk((), tuple(self.replies), "said")
 
 
 class Extraction:
-    """A run for one job. Use it once; `dry` leaves everything as it is."""
+    """A run for one job. Use it once; `dry` leaves everything as it is, and what would be saved in `workspace`."""
 
     def __init__(self, around: Around, job: Job, *, dry: bool = False) -> None:
         self._around = around
         self._job = job
         self._dry = dry
         self._id = around.new_id()
-        self._events: list[Event] = []
+        self._notes: list[str] = []
+        self._tools: Tools | None = None
+        self._over = PassedOver(frozenset(), frozenset(), frozenset())
         self.workspace: Workspace | None = None
 
     def run(self) -> RunEnd:
         """Does it, and gives how it ended.
 
-        Raises SettingRefused for settings that cannot be used, and what a store raises that cannot be written.
+        Raises Conflict where another run of the session is going on or a worker closed this one, and what a store
+        raises that cannot be written.
         """
         around, job = self._around, self._job
-        name, number = around.settings.word("model.extract"), None if self._dry else job.seq
+        kind, number = (PREVIEW, None) if self._dry else (KIND, job.seq)
+        name: str | None = None
+        with suppress(SettingRefused):  # told when a model is asked
+            name = around.settings.word("model.extract")
         with around.store.change() as connection:
-            runs.begin(connection, self._id, KIND, job.session, around.clock(), job=number, model=name, via="api")
+            if self._dry:  # whoever looks is in nobody's way, and nobody who looked before is in his
+                ending.close_interrupted(connection, PREVIEW, around.clock())
+            runs.begin(connection, self._id, kind, job.session, around.clock(), job=number, model=name, via="api")
             cursor = runs.cursor(connection, KIND, job.session)
         try:
-            return self._look(_mark(cursor, job), name)
+            return self._look(_mark(cursor, job))
         except StoreUnavailable:
             raise
         except MemstoreError as error:
-            return self._finish(RunEnd(self._id, "failed", 0, str(error), park=isinstance(error, SettingRefused)))
+            return self._finish(RunEnd(self._id, "failed", 0, _told(error), park=isinstance(error, SettingRefused)))
 
-    def _look(self, mark: Mark, name: str) -> RunEnd:
+    def _look(self, mark: Mark) -> RunEnd:
         job = self._job
         reading = transcript.read(job.transcript, mark)
         if reading.missing:
             told = f"the transcript is gone: {_count(job.turns, 'turn')} could not be read"
             return self._finish(RunEnd(self._id, "nothing", 0, told, unread=job.turns))
-        known, paused = self._outcomes(reading)
-        shut = self._shut(reading, known, paused)
+        if not reading.fits:
+            self._notes.append("the transcript was written anew, so it was read again from its start")
+        over = self._over = self._passed_over(reading)
+        shut = self._shut(reading, over)
         if shut is not None:
-            end = RunEnd(self._id, "skipped", 0, shut.reason, gate=shut.gate, unread=len(reading.corrupt))
-            return self._finish(end, reading.mark if shut.advance else None, reading.entries)
-        part = window(reading.entries, known | paused)
-        mark = transcript.read(job.transcript, mark, until=part.end).mark if part.more else reading.mark
-        if not part.shown:
-            return self._finish(RunEnd(self._id, "nothing", 0, "nothing new was said"), mark, part.entries)
-        return self._think(part, mark, len(reading.corrupt), name)
+            end = RunEnd(self._id, "skipped", 0, shut.reason, gate=shut.gate)
+            return self._finish(end, reading if shut.advance else None)
+        part = window(reading.entries, over.all)
+        return self._think(part, _as_far(job.transcript, mark, part) if part.more else reading)
 
     # What is there
 
-    def _outcomes(self, reading: Reading) -> tuple[set[bytes], set[bytes]]:
-        """The digests of what has a known outcome, and of what was said while saving was paused."""
+    def _passed_over(self, reading: Reading) -> PassedOver:
         around, entries = self._around, reading.entries
         with around.store.view() as connection:
-            known = set(runs.taken(connection, [entry.digest for entry in entries]))
+            taken = runs.taken(connection, [entry.digest for entry in entries])
             rests = sessions.rests(connection, self._job.session, around.provenance.worktree or "")
-        gone = transcript.abandoned(entries)
-        known |= {entry.digest for entry in entries if entry.id in gone}
-        paused = {entry.digest for entry in entries if _rested(entry, rests)}
-        if reading.corrupt:
-            self._note(f"{_count(len(reading.corrupt), 'line')} of the transcript could not be read")
-        if reading.replaced:
-            self._note(f"{_count(reading.replaced, 'character')} could not be kept")
-        return known, paused - known
+        return passed_over(entries, taken, rests)
 
-    def _shut(self, reading: Reading, known: set[bytes], paused: set[bytes]) -> gates.Shut | None:
-        around, new = self._around, [entry for entry in reading.entries if entry.digest not in known]
+    def _shut(self, reading: Reading, over: PassedOver) -> gates.Shut | None:
+        job, settings = self._job, self._around.settings
+        new = [entry for entry in reading.entries if entry.digest not in over.known | over.gone]
         people = [entry for entry in new if entry.kind == "person"]
-        with around.store.view() as connection:
-            held = runs.held_back(connection, KIND, self._job.session, "every")
+        with self._around.store.view() as connection:
+            held = runs.held_back(connection, KIND, job.session, "every")
         turn = gates.Turn(
-            said=[entry.text for entry in people if entry.digest not in paused],
-            paused=sum(entry.digest in paused for entry in people),
-            saved=own_saves(new, around.folders),
-            let_pass=held,
+            said=[entry.text for entry in people if entry.digest not in over.paused],
+            paused=sum(entry.digest in over.paused for entry in people),
+            saved=own_saves(new, self._around.folders),
+            let_pass=held + max(job.turns - 1, 0),
         )
-        settings = around.settings
         return gates.check(
             turn,
             enabled=settings.flag("extract.enabled"),
             look_after_save=settings.word("extract.after_own_save") == "look",
-            every=settings.number("extract.every"),
+            every=1 if job.event in _NOW_OR_NEVER else settings.number("extract.every"),
         )
 
     # The model
 
-    def _think(self, part: Window, mark: Mark, unread: int, name: str) -> RunEnd:
+    def _think(self, part: Window, read: Reading) -> RunEnd:
         around = self._around
         turns, budget = around.settings.number("extract.turns"), around.settings.number("budget.run")
         space = self.workspace = Workspace(around.store, around.shelf, around.new_id, around.clock)
-        tools = Tools(space, part.shown, around.directory, around.clock, programs=around.programs)
+        tools = self._tools = Tools(space, part.shown, around.directory, around.clock, programs=around.programs)
         request = Request(
-            name,
+            around.settings.word("model.extract"),
             (user(_material(part, manifest(file.memory for file in space.files() if file.memory))),),
             LIMIT,
             (prompt("extract", turns=turns),),
@@ -184,30 +192,29 @@ class Extraction:
         model = Metered(around.model, around.store, self._id)
         talk = converse(model, request, tools.act, turns=turns, budget=budget, cancelled=around.cancelled)
         for _ in range(_ATTEMPTS):
-            end = self._ending(talk, bool(space.steps), model.replies, len(part.shown), unread)
+            end = self._ending(talk, model.talk, len(part.shown))
             whole = end.outcome in ("saved", "nothing")
             if whole and part.more:
                 end = replace(end, outcome="more", reason=f"{end.reason} (more was said after that)")
             try:
-                return self._commit(end, tools, part, mark if whole else None)
+                return self._finish(end, read if whole else None)
             except (Conflict, NotFound):
                 rebased, told = tools.rebase(around.store)
                 if not rebased.moved:
                     raise
-            left = turns - len(model.replies)
-            if told and left > 0 and talk.ended == "said":
-                again = replace(request, messages=(*talk.messages, user(told)))
-                talk = converse(model, again, tools.act, turns=left, budget=0, cancelled=around.cancelled)
-            elif told:
-                talk = replace(talk, ended="turns")
-        raise Conflict("others changed the same memories all the time", hint="the job is tried again later")
+            if told and talk.ended == "said":
+                talk = converse(
+                    model, replace(request, messages=(*talk.messages, user(told))), tools.act, turns=turns,
+                    budget=budget, cancelled=around.cancelled, earlier=model.replies,
+                )  # fmt: skip
+        return self._finish(replace(end, outcome="failed", reason="others changed the same memories all the time"))
 
-    def _ending(self, talk: Talk, staged: bool, replies: Sequence[Reply], messages: int, unread: int) -> RunEnd:
+    def _ending(self, talk: Talk, whole: Talk, messages: int) -> RunEnd:
         """How a run ends after this talk. What failed saves nothing: its messages are read again."""
-        whole = replace(talk, replies=tuple(replies))
+        staged = self.workspace is not None and bool(self.workspace.steps)
         end = RunEnd(
-            self._id, "failed", self._around.clock(), turns=len(replies), messages=messages, unread=unread,
-            usage=whole.usage, cost=whole.cost,
+            self._id, "failed", self._around.clock(), turns=len(whole.replies), messages=messages, usage=whole.usage,
+            cost=whole.cost,
         )  # fmt: skip
         said = " ".join(talk.last_text.split())[:_LONGEST_REASON]
         match talk.ended:
@@ -219,7 +226,7 @@ class Extraction:
             case "turns" | "budget" | "cancelled":
                 return self._unfinished(end, talk)
             case "refused":
-                return replace(end, reason=f"the model declined: {said}", park=True)
+                return replace(end, reason=f"the model declined{': ' if said else ''}{said}", park=True)
             case "failed":
                 return _failed(end, talk.error)
 
@@ -237,37 +244,28 @@ class Extraction:
 
     # The end
 
-    def _commit(self, end: RunEnd, tools: Tools, part: Window, mark: Mark | None) -> RunEnd:
-        space, around = self.workspace, self._around
-        assert space is not None
-        keep = end.outcome in ("saved", "more") or end.gate == UNFINISHED
-        change_set = space.change_set(KIND, self._id, around.provenance, end.reason) if keep else None
-        self._events += tools.events
-        if self._dry:
-            return self._finish(end)
-        end = replace(end, at=around.clock(), events=tuple(self._events))
-        cursor = None if mark is None else self._cursor(mark)
-        taken = [entry.digest for entry in part.entries] if cursor is not None else []
-        sources = space.sources() if change_set is not None else ()
-        around.store.finish_run(end, change_set, cursor, taken, sources)
-        return end
-
-    def _finish(self, end: RunEnd, mark: Mark | None = None, entries: Sequence[Entry] = ()) -> RunEnd:
-        end = replace(end, at=self._around.clock(), events=tuple(self._events))
+    def _finish(self, end: RunEnd, read: Reading | None = None) -> RunEnd:
+        """Commits the end of the run. `read`: what has a known outcome with it; None: all of it is read again."""
+        around, space = self._around, self.workspace
+        lost, used = _losses(read), () if self._tools is None else self._tools.events
+        unread = end.unread if read is None else len(read.corrupt)
+        noted = (Event("note", text, around.clock()) for text in [*self._notes, *lost])
+        end = replace(end, at=around.clock(), unread=unread, events=(*noted, *used))
         if self._dry:  # what it cost is on record, and nothing else
-            self._around.store.finish_run(replace(end, outcome="skipped", gate="dry"))
+            with suppress(Conflict):  # a worker that began meanwhile closed it
+                around.store.finish_run(replace(end, outcome="skipped", gate="dry"))
             return end
-        cursor = None if mark is None else self._cursor(mark)
-        taken = [entry.digest for entry in entries] if cursor is not None else []
-        self._around.store.finish_run(end, None, cursor, taken)
+        kept = space is not None and (end.outcome in ("saved", "more") or end.gate == UNFINISHED)
+        change_set = space.change_set(KIND, self._id, around.provenance, end.reason) if space and kept else None
+        sources = space.sources() if space and change_set else ()
+        cursor = None if read is None else self._cursor(read.mark)
+        known = () if read is None else (entry.digest for entry in read.entries)
+        around.store.finish_run(end, change_set, cursor, [one for one in known if one not in self._over.gone], sources)
         return end
 
     def _cursor(self, mark: Mark) -> Cursor:
         job = self._job
         return Cursor(KIND, job.session, job.transcript, mark.message, mark.offset, mark.digest)
-
-    def _note(self, text: str) -> None:
-        self._events.append(Event("note", text, self._around.clock()))
 
 
 def _mark(cursor: Cursor | None, job: Job) -> Mark:
@@ -277,22 +275,37 @@ def _mark(cursor: Cursor | None, job: Job) -> Mark:
     return Mark(cursor.message, cursor.offset, cursor.digest)
 
 
-def _rested(entry: Entry, rests: Sequence[tuple[int, int | None]]) -> bool:
-    """Whether it was said while saving was paused."""
-    try:
-        at = int(datetime.fromisoformat(entry.at).timestamp() * 1_000_000)
-    except ValueError:
-        return False
-    return any(since <= at and (until is None or at < until) for since, until in rests)
+def _as_far(path: str, mark: Mark, part: Window) -> Reading:
+    """What was read, up to the end of the window. Raises Conflict where something else stands there by now."""
+    read = transcript.read(path, mark, until=part.end)
+    if [entry.digest for entry in read.entries] != [entry.digest for entry in part.entries]:
+        raise Conflict("the transcript was written anew while it was read")
+    return read
+
+
+def _losses(read: Reading | None) -> list[str]:
+    """What of the transcript could not be read."""
+    told: list[str] = []
+    if read is not None and read.corrupt:
+        lines = ", ".join(map(str, read.corrupt[:20])) + (" and more" if len(read.corrupt) > 20 else "")
+        told.append(f"{_count(len(read.corrupt), 'line')} of the transcript could not be read: {lines}")
+    if read is not None and read.replaced:
+        told.append(f"{_count(read.replaced, 'character')} of the transcript could not be kept")
+    return told
 
 
 def _failed(end: RunEnd, error: ModelError | None) -> RunEnd:
     """What passes by itself is tried again, after the time that was asked for; all else waits for a person."""
+    reason = "no model answered" if error is None else _told(error)
     if error is None or not error.passing:
-        return replace(end, reason=str(error or "no model answered"), park=True)
+        return replace(end, reason=reason, park=True)
     if isinstance(error, ModelBusy) and error.wait is not None:
-        return replace(end, reason=str(error), due_at=end.at + int(error.wait * 1_000_000))
-    return replace(end, reason=str(error))
+        return replace(end, reason=reason, due_at=end.at + int(error.wait * 1_000_000))
+    return replace(end, reason=reason)
+
+
+def _told(error: MemstoreError) -> str:
+    return f"{error} ({error.hint})" if error.hint else str(error)
 
 
 def _material(part: Window, listed: str) -> str:

@@ -43,20 +43,22 @@ def window(entries: Sequence[Entry], skipped: Collection[bytes], most: int = MOS
 
     `skipped`: digests of entries that belong to the window but are not shown: their outcome is known.
     """
+    known = set(skipped)
     taken: list[Entry] = []
     shown: list[Entry] = []
     texts: list[str] = []
     size = 0
     lines = list(_by_line(entries))
     for number, line in enumerate(lines):
-        said = _shown(line, skipped)
+        said = _shown(line, known)
         told = [_told(entry, len(texts) + at + 1) for at, entry in enumerate(said)]
         size += sum(map(len, told))
         full = size > most
-        if taken and full and told:
+        if shown and full and told:
             return Window(tuple(taken), tuple(shown), "\n".join(texts), True, taken[-1].end)
         taken += line
         shown += said
+        known.update(entry.digest for entry in said)  # a line may stand there twice
         texts += told
         if full and number + 1 < len(lines):
             return Window(tuple(taken), tuple(shown), "\n".join(texts), True, taken[-1].end)

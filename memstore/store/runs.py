@@ -152,11 +152,12 @@ def last(connection: apsw.Connection, kind: str, session: str | None = None) -> 
 
 
 def held_back(connection: apsw.Connection, kind: str, session: str, gate: str) -> int:
-    """How many runs in a row one gate has held back since a session's turns were last looked at."""
+    """How many turns in a row one gate has held back since a session's turns were last looked at."""
     row = one(
         connection,
-        "SELECT count(*) FROM run WHERE kind = ?1 AND session = ?2 AND gate = ?3"
-        " AND seq > coalesce((SELECT max(seq) FROM run WHERE kind = ?1 AND session = ?2"
+        "SELECT coalesce(sum(max(coalesce(j.turns, 1), 1)), 0) FROM run r LEFT JOIN job j ON j.seq = r.job"
+        " WHERE r.kind = ?1 AND r.session = ?2 AND r.gate = ?3"
+        " AND r.seq > coalesce((SELECT max(seq) FROM run WHERE kind = ?1 AND session = ?2"
         " AND outcome IN ('saved', 'nothing', 'more')), 0)",
         (kind, session, gate),
     )
