@@ -31,6 +31,11 @@ class Shelf:
 
 SHELF = Shelf()
 
+NOTES = Shelf("session")
+"""Where the notes of sessions stand: with history, but in no folder, index, search, list of memories or count."""
+NOTES_KIND = "notes"
+"""What their jobs, runs and operations are called."""
+
 
 @dataclass(frozen=True, slots=True)
 class State:

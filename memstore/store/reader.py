@@ -10,6 +10,8 @@ import apsw
 
 from memstore.core.ids import fingerprint
 from memstore.core.model import (
+    NOTES,
+    NOTES_KIND,
     ConflictRecord,
     Memory,
     Operation,
@@ -151,14 +153,17 @@ def by_name(connection: apsw.Connection, shelf: Shelf, name: str) -> list[Memory
 
 
 def heads(connection: apsw.Connection, shelf: Shelf | None, *, retired: bool = False) -> list[Memory]:
-    """All heads of a shelf (None: of the store), by path."""
+    """All heads of a shelf (None: of all but that of the notes), by path."""
     conditions = [] if retired else ["m.state = 'live'"]
     values: list[str] = []
-    if shelf is not None:
+    if shelf is None:
+        conditions.append("m.scope <> ?")
+        values.append(NOTES.scope)
+    else:
         conditions.append("m.scope = ? AND m.layer = ?")
         values += [shelf.scope, shelf.layer]
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    rows = connection.execute(f"{HEAD_COLUMNS}{where} ORDER BY m.path_key, m.pk", values)
+    where = " AND ".join(conditions)
+    rows = connection.execute(f"{HEAD_COLUMNS} WHERE {where} ORDER BY m.path_key, m.pk", values)
     return [memory_from_row(row) for row in rows]
 
 
@@ -213,16 +218,19 @@ def operations(
     before: int | None = None,
     limit: int = -1,
 ) -> Iterator[tuple[Operation, list[tuple[str, str, int, str]]]]:
-    """Operations before the place `before`, newest first, each with (path, change, number, token) of what it made."""
+    """Operations before the place `before`, newest first, each with (path, change, number, token) of what it made.
+
+    Those that kept a session's notes are told of their memory only: there are many.
+    """
     of_memory = (
         " AND EXISTS (SELECT 1 FROM version v JOIN memory m ON m.pk = v.memory WHERE v.operation = o.seq AND m.id = ?)"
         if memory is not None
-        else ""
+        else " AND o.kind <> ?"
     )
     values: tuple[Any, ...] = (
         since,
         _NEWEST if before is None else before,
-        *(() if memory is None else (memory,)),
+        NOTES_KIND if memory is None else memory,
         limit,
     )
     rows = many(
@@ -238,8 +246,10 @@ def operations(
 
 
 def changed_after(connection: apsw.Connection, seq: int) -> list[tuple[str, str]]:
-    """(path, change) of each version that was made after operation `seq`, in their order."""
-    rows = connection.execute("SELECT path, change FROM version WHERE operation > ? ORDER BY pk", (seq,))
+    """(path, change) of each version of a memory that was made after operation `seq`, in their order."""
+    rows = connection.execute(
+        "SELECT path, change FROM version WHERE operation > ? AND scope <> ? ORDER BY pk", (seq, NOTES.scope)
+    )
     return [(row[0], row[1]) for row in rows]
 
 
@@ -262,13 +272,16 @@ def conflicts(connection: apsw.Connection, *, everything: bool = False) -> list[
 
 
 def counts(connection: apsw.Connection) -> dict[str, int]:
-    """How many there are of everything that `status` tells."""
+    """How many there are of everything that `status` tells, the notes of sessions aside."""
     row = one(
         connection,
-        "SELECT (SELECT count(*) FROM memory WHERE state = 'live'), (SELECT count(*) FROM memory WHERE state ="
-        " 'retired'), (SELECT count(*) FROM version), (SELECT count(*) FROM operation),"
+        "SELECT (SELECT count(*) FROM memory WHERE state = 'live' AND scope <> ?1),"
+        " (SELECT count(*) FROM memory WHERE state = 'retired' AND scope <> ?1),"
+        " (SELECT count(*) FROM version) - (SELECT coalesce(sum(version), 0) FROM memory WHERE scope = ?1),"
+        " (SELECT count(*) FROM operation) - (SELECT count(*) FROM run WHERE kind = ?2 AND operation IS NOT NULL),"
         " (SELECT count(*) FROM conflict WHERE resolved IS NULL), (SELECT count(*) FROM set_aside),"
         " (SELECT count(*) FROM line WHERE live = 1), (SELECT count(*) FROM job WHERE state = 'failed')",
+        (NOTES.scope, NOTES_KIND),
     )
     names = ("live", "retired", "versions", "operations", "conflicts", "set_aside", "lines", "failed_jobs")
     return dict(zip(names, row or (), strict=True))
@@ -293,7 +306,8 @@ def knows(connection: apsw.Connection, content: bytes) -> bool:
 def with_text(connection: apsw.Connection, calm_text: bytes) -> list[Memory]:
     """The living memories whose present text is this one, the client's stamps aside."""
     rows = connection.execute(
-        f"{HEAD_COLUMNS} WHERE t.calm = ? AND m.state = 'live' ORDER BY m.path", (fingerprint(calm_text),)
+        f"{HEAD_COLUMNS} WHERE t.calm = ? AND m.state = 'live' AND m.scope <> ? ORDER BY m.path",
+        (fingerprint(calm_text), NOTES.scope),
     )
     return [memory_from_row(row) for row in rows]
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 import apsw
 
+from memstore.core.model import NOTES_KIND
 from memstore.core.usage import Usage
 from memstore.errors import Conflict
 from memstore.store.connection import Row, many, one
@@ -203,12 +204,17 @@ def untold(connection: apsw.Connection) -> list[Run]:
 
 
 def saved_untold(connection: apsw.Connection) -> list[tuple[int, list[str]]]:
-    """What the runs of which no session was told saved: the number of each operation, and the memories' paths."""
+    """What the runs of which no session was told saved: the number of each operation, and the memories' paths.
+
+    Notes of sessions are not told of.
+    """
     found: dict[int, list[str]] = {}
     for seq, path in many(
         connection,
         "SELECT r.operation, coalesce((SELECT path FROM memory m WHERE m.pk = v.memory), v.path)"
-        " FROM run r JOIN version v ON v.operation = r.operation WHERE r.told = 0 ORDER BY r.operation, v.pk",
+        " FROM run r JOIN version v ON v.operation = r.operation WHERE r.told = 0 AND r.kind <> ?"
+        " ORDER BY r.operation, v.pk",
+        (NOTES_KIND,),
     ):
         found.setdefault(int(seq), []).append(str(path))
     return list(found.items())

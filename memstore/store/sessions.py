@@ -150,11 +150,14 @@ def last_operation(connection: apsw.Connection) -> int:
 def changed_by_others(
     connection: apsw.Connection, since: int, session: str
 ) -> tuple[list[str], list[tuple[str, str, str]]]:
-    """The paths that others changed after an operation, and by whom: (session, worktree, origin), each once."""
+    """The paths that others changed after an operation, and by whom: (session, worktree, origin), each once.
+
+    Notes of sessions (`core/model.py` has their shelf) are no news to another session.
+    """
     rows = connection.execute(
         "SELECT coalesce((SELECT path FROM memory m WHERE m.pk = v.memory), v.path), coalesce(o.session, ''),"
         " coalesce(o.worktree, ''), o.origin, o.seq FROM operation o JOIN version v ON v.operation = o.seq"
-        f" WHERE o.seq > ?1 AND NOT coalesce({_OWN}, 0) UNION ALL"
+        f" WHERE o.seq > ?1 AND v.scope <> 'session' AND NOT coalesce({_OWN}, 0) UNION ALL"
         " SELECT ?3, coalesce(o.session, ''), coalesce(o.worktree, ''), o.origin, o.seq FROM operation o"
         f" WHERE o.seq > ?1 AND NOT coalesce({_OWN}, 0)"
         " AND EXISTS (SELECT 1 FROM line_version l WHERE l.operation = o.seq AND l.kind <> 'auto')"

@@ -23,7 +23,7 @@ from memstore.core.changes import (
 from memstore.core.frontmatter import calm, read
 from memstore.core.ids import fingerprint
 from memstore.core.ids import token as version_token
-from memstore.core.model import LARGEST, Applied, Origin, State, Version
+from memstore.core.model import LARGEST, NOTES, Applied, Origin, State, Version
 from memstore.core.names import collision_key, stem
 from memstore.core.terms import document_terms, index_document
 from memstore.errors import Defect, InputRefused, NameTaken, NotFound, OperationReused, StaleVersion
@@ -278,7 +278,7 @@ def _write_version(
         " origin, memory, number, token, parent, change, operation) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (*common, pk, version.number, version.token, version.parent, version.change, version.seq),
     )
-    if head is None or head.text != text_id or head.path != state.path:
+    if state.shelf != NOTES and (head is None or head.text != text_id or head.path != state.path):
         name_terms = _name_terms(text, state.path)
         connection.execute(_DOCUMENT, (pk, name_terms, text.terms[1], text.terms[2]))
     return pk
@@ -327,7 +327,11 @@ def _reopen_conflicts(connection: apsw.Connection, undone: str) -> None:
 
 def reindex(connection: apsw.Connection) -> int:
     """Segments every memory anew, after the terms' rules changed. Returns how many."""
-    rows = many(connection, "SELECT m.pk, m.path, t.content FROM memory m JOIN text t ON t.id = m.text")
+    rows = many(
+        connection,
+        "SELECT m.pk, m.path, t.content FROM memory m JOIN text t ON t.id = m.text WHERE m.scope <> ?",
+        (NOTES.scope,),
+    )
     for pk, path, content in rows:
         text = prepare(text_content(content))
         connection.execute(_DOCUMENT, (pk, _name_terms(text, path), text.terms[1], text.terms[2]))
