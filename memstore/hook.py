@@ -1,6 +1,7 @@
 """What the client starts for each of its hooks: `PYTHON -I -S hook.py [--site DIR] EVENT`, data on standard input.
 
-It never fails: whatever happens, it ends with code 0, within its time, and with one line for the person at most. The
+It never fails: whatever happens, it ends with code 0, within its time, and with one line for the person at most. (In a
+fork that memstore made of a session a `PreToolUse` that goes wrong ends with code 2, which denies the call.) The
 script itself is small, because Python compiles it anew each time; what it does stands in `memstore.hooking`.
 `-S` spares the start of the `site` module. The libraries are then looked for beside memstore itself and in the
 interpreter's virtual environment, unless `--site` names their directory.
@@ -37,6 +38,7 @@ def main(arguments: list[str]) -> None:
             import traceback
 
             traceback.print_exc()
+        os._exit(_code_of_failure())
     os._exit(0)
 
 
@@ -47,7 +49,8 @@ def _run(arguments: list[str]) -> None:
         site, arguments = arguments[1], arguments[2:]
     sys.path[:0] = [here] if site == here else [here, site]
     name = arguments[0] if arguments else ""
-    if name == "work":
+    fork = bool(os.environ.get("MEMSTORE_FORK"))
+    if name == "work" and not fork:
         from memstore.working import work
 
         work(arguments[1], arguments[2:])
@@ -56,6 +59,11 @@ def _run(arguments: list[str]) -> None:
 
         _thread.start_new_thread(_give_up_after, (SECONDS[name],))
         data = read_input()
+        if fork:
+            from memstore.claude import forks
+
+            put(forks.answer(name, data))
+            return
         from memstore.claude.hooks import switched_off
 
         off = switched_off(os.environ)
@@ -90,7 +98,11 @@ def read_input(descriptor: int = 0) -> bytes | None:
 
 def _give_up_after(seconds: float) -> None:
     time.sleep(seconds)
-    os._exit(0)
+    os._exit(_code_of_failure())
+
+
+def _code_of_failure() -> int:
+    return 2 if os.environ.get("MEMSTORE_FORK") and "PreToolUse" in sys.argv else 0
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 | PostToolUse of Bash | where the command speaks of the folder, a worker looks at the files |
 | Stop, PreCompact, SessionEnd | a job for the extraction; after Stop the index lines that waited are due |
 
+In a fork that memstore made of a session nothing of this is done (`claude/forks.py` says what is).
 Where the client's own switches turn memory off, nothing is done. Where saving is paused, rows are still kept, so that
 no later merge goes wrong; but nothing is taken in, shown, queued or said by itself.
 What cannot be written is spooled (`store/spool.py`). Only where that fails too is there a line for the person.
