@@ -7,7 +7,7 @@ import pytest
 from memstore.claude.entries import Entry, Kind, ToolCall
 from memstore.jobs.saves import own_saves
 
-FOLDER = "/home/me/.claude/projects/-srv-shop/memory"
+FOLDER = "/srv/me/.claude/projects/-srv-shop/memory"
 
 
 def said(*calls: ToolCall, kind: Kind = "assistant") -> Entry:
