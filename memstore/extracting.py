@@ -7,21 +7,21 @@ where the day's budget is used up, and after a failure for their next try; whoev
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 
 from memstore.claude.root import Root, find_root
-from memstore.core.model import SHELF
-from memstore.core.settings import Settings, written
-from memstore.errors import MemstoreError, PlaceRefused, StoreUnavailable
+from memstore.core.model import SHELF, Provenance
+from memstore.core.settings import Settings
+from memstore.errors import Conflict, MemstoreError, ModelUnset, PlaceRefused, SettingRefused, StoreUnavailable
 from memstore.jobs import llm
 from memstore.jobs.bash import Programs
-from memstore.jobs.extract import KIND, Around, Extraction
-from memstore.jobs.messages import Model
-from memstore.store import ending, jobs, runs
-from memstore.store import settings as kept
+from memstore.jobs.extract import Around, Extraction
+from memstore.jobs.messages import Reply, Request
+from memstore.jobs.workspace import Step
+from memstore.standing import KIND, Hold, allowed
+from memstore.store import ending, jobs, sessions
 from memstore.store.jobs import Job
 from memstore.store.runs import RunEnd
 from memstore.store.store import Store
@@ -32,27 +32,49 @@ from memstore.world import World
 _WAIT = 5.0
 """Seconds for the turn: who has it looks for jobs again after each run."""
 
+Begins = Callable[[Job], None]
 Told = Callable[[Job, RunEnd], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """What a worker came to. `why`: why it left jobs that wait; empty where it left none, or all have their time."""
+    """What a worker came to: how many runs it made. `hold`: what keeps the jobs waiting that it left.
 
-    runs: int
-    why: str = ""
+    `elsewhere`: another worker is at it. `called_off`: somebody wanted it to end.
+    """
+
+    runs: int = 0
+    hold: Hold | None = None
+    elsewhere: bool = False
+    called_off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ApiOf:
+    """The model that an environment names when it is asked: where no model is to be asked, none need be set."""
+
+    environment: Mapping[str, str]
+
+    def reply(self, request: Request) -> Reply:
+        """The answer of the model."""
+        return llm.ApiModel.of(self.environment).reply(request)
 
 
 class Worker:
-    """Works on the jobs of one store. `cancelled`: asked before each job and each answer of a model."""
+    """Works on the jobs of one store.
+
+    `begins` and `told`: called before and after each run. `cancelled`: asked before each job and each answer of a
+    model.
+    """
 
     def __init__(
-        self, store: Store, world: World, home: str, *, told: Told | None = None,
+        self, store: Store, world: World, home: str, *, begins: Begins | None = None, told: Told | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> None:  # fmt: skip
         self._store = store
         self._world = world
         self._home = home
+        self._begins = begins
         self._told = told
         self._cancelled = cancelled
 
@@ -60,11 +82,11 @@ class Worker:
         """Takes jobs until none is due. Raises StoreUnavailable and kin."""
         turn = worker_turn(self._store.directory, KIND, _WAIT)
         if turn is None:
-            return Drained(0, "another worker is at it")
+            return Drained(elsewhere=True)
         try:
             self._store.take_spooled()
             with self._store.change() as connection:
-                ending.close_interrupted(connection, self._world.clock())
+                ending.close_interrupted(connection, KIND, self._world.clock())
             return self._drained()
         finally:
             os.close(turn)
@@ -72,80 +94,74 @@ class Worker:
     def _drained(self) -> Drained:
         done = 0
         while not self._cancelled():
-            settings = self._settings()
-            if settings.flag("extract.enabled"):
-                why = self._why_not(settings)
-                if why:
-                    return Drained(done, why)
+            try:
+                settings, hold = allowed(self._store, self._home, self._world)
+            except SettingRefused as refused:
+                return Drained(done, Hold(str(refused), refused.hint))
+            if hold is not None:
+                return Drained(done, hold)
             with self._store.change() as connection:
                 job = jobs.claim(connection, KIND, self._world.clock())
             if job is None:
                 return Drained(done)
             self._work(job, settings)
             done += 1
-        return Drained(done, "it was called off")
+        return Drained(done, called_off=True)
 
-    def preview(self, job: Job) -> tuple[RunEnd, Extraction]:
-        """What a run would save; only what it cost is on record. Raises what is in the way."""
-        settings = self._settings()
-        why = self._why_not(settings)
-        if why:
-            return RunEnd("", "skipped", self._world.clock(), why), self._extraction(job, settings, dry=True)
-        extraction = self._extraction(job, settings, dry=True)
-        return extraction.run(), extraction
-
-    def _settings(self) -> Settings:
-        with self._store.view() as connection:
-            return kept.load(self._home, self._world.environment, connection)
-
-    def _why_not(self, settings: Settings) -> str:
-        """Why no model is to be asked now."""
-        if llm.configured(self._world.environment) is None:
-            return "no model is set (`memstore doctor --model` says how)"
-        limit = settings.number("budget.day")
-        if limit:
-            with self._store.view() as connection:
-                spent, unknown = runs.cost_since(connection, _midnight(self._world.clock()))
-            if spent >= limit or unknown:
-                cost = "a cost that is not known" if unknown else f"${written('budget.day', spent)}"
-                return f"the runs of today have {cost}; budget.day is ${written('budget.day', limit)}"
-        return ""
+    def preview(self, job: Job) -> tuple[RunEnd, tuple[Step, ...]]:
+        """What a run would come to and save; only what it cost is on record. Raises ModelUnset and SettingRefused."""
+        settings, hold = allowed(self._store, self._home, self._world)
+        if hold is not None:
+            raise ModelUnset(hold.reason, hint=hold.step)
+        return _ended(self._extraction(job, settings, dry=True))
 
     def _work(self, job: Job, settings: Settings) -> None:
+        if self._begins is not None:
+            self._begins(job)
+        saved: Sequence[Step] = ()
         try:
-            end = self._extraction(job, settings).run()
+            end, saved = _ended(self._extraction(job, settings))
         except StoreUnavailable:
             raise
-        except MemstoreError as error:  # before the run had begun
-            with self._store.change() as connection:
-                jobs.park(connection, job.seq, f"{error} ({error.hint})" if error.hint else str(error))
-            return
-        if end.outcome in ("saved", "more"):
-            for path in folders_of(self._store):
-                with suppress(MemstoreError):
-                    sync = sync_in(self._store, path, self._world)
-                    if sync is not None:
-                        sync.run()
+        except MemstoreError as error:  # the run had not begun, or is not this worker's any more
+            end = RunEnd("", "failed", self._world.clock(), f"{error} ({error.hint})" if error.hint else str(error))
+            with suppress(Conflict), self._store.change() as connection:
+                if isinstance(error, Conflict):
+                    jobs.fail(connection, job.seq, end.at, end.reason)
+                else:
+                    jobs.park(connection, job.seq, end.reason)
+        if saved:
+            self._show()
         if self._told is not None:
             self._told(job, end)
 
+    def _show(self) -> None:
+        for path in folders_of(self._store):
+            with suppress(MemstoreError):
+                sync = sync_in(self._store, path, self._world)
+                if sync is not None:
+                    sync.run()
+
     def _extraction(self, job: Job, settings: Settings, *, dry: bool = False) -> Extraction:
-        world, root, folders = self._world, _root(job.cwd), folders_of(self._store)
-        provenance = replace(world.provenance(root, "agent"), session=job.session)
+        world, folders = self._world, folders_of(self._store)
+        provenance, worktree = self._provenance(job)
         around = Around(
-            self._store, SHELF, settings, self._model(), world.new_id, world.clock,
+            self._store, SHELF, settings, ApiOf(world.environment), world.new_id, world.clock,
             directory=folders[0] if folders else "", folders=folders, provenance=provenance,
-            programs=self._programs(settings, root), cancelled=self._cancelled,
+            programs=_programs(settings, worktree), cancelled=self._cancelled,
         )  # fmt: skip
         return Extraction(around, job, dry=dry)
 
-    def _model(self) -> Model:
-        return llm.ApiModel.of(self._world.environment)
-
-    def _programs(self, settings: Settings, root: Root) -> Programs | None:
-        # A repository may set variables of its sessions, so what starts programs is only taken from settings.
-        asked = replace(settings, environment={})
-        return Programs(root.worktree) if asked.word("extract.bash") == "read" else None
+    def _provenance(self, job: Job) -> tuple[Provenance, str | None]:
+        """Who acted where, and that worktree if it is still there; else what the session told of it counts."""
+        try:
+            root = find_root(job.cwd)
+        except PlaceRefused:
+            provenance = self._world.provenance(_above(job.cwd), "agent")
+            with self._store.view() as connection:
+                worktree, branch = sessions.place(connection, job.session)
+            return replace(provenance, session=job.session, worktree=worktree, branch=branch, commit=None), None
+        return replace(self._world.provenance(root, "agent"), session=job.session), root.worktree
 
 
 def drain(home: str, store: str, world: World) -> None:
@@ -155,24 +171,23 @@ def drain(home: str, store: str, world: World) -> None:
         Worker(opened, world, home).drain()
 
 
-def _root(cwd: str) -> Root:
-    """Where a session worked. Its worktree may be gone by now: then the directory that is left of it."""
+def _ended(extraction: Extraction) -> tuple[RunEnd, tuple[Step, ...]]:
+    end = extraction.run()
+    return end, () if extraction.workspace is None else extraction.workspace.steps
+
+
+def _programs(settings: Settings, worktree: str | None) -> Programs | None:
+    # A repository may set variables of its sessions, so what starts programs is only taken from settings.
+    asked = replace(settings, environment={})
+    return Programs(worktree) if worktree is not None and asked.word("extract.bash") == "read" else None
+
+
+def _above(cwd: str) -> Root:
+    """What is left of a directory that is gone."""
     while True:
+        cwd = os.path.dirname(cwd) or "/"
         try:
             return find_root(cwd)
         except PlaceRefused:
-            if cwd in ("", "/"):
+            if cwd == "/":
                 raise
-            cwd = os.path.dirname(cwd)
-
-
-def _midnight(now: int) -> int:
-    """The beginning of the day, by the clock of this machine."""
-    day = datetime.fromtimestamp(now / 1_000_000).replace(hour=0, minute=0, second=0, microsecond=0)
-    return int(day.timestamp() * 1_000_000)
-
-
-def next_day(now: int) -> int:
-    """When the budget of a day is new, in unix microseconds."""
-    day = datetime.fromtimestamp(_midnight(now) / 1_000_000) + timedelta(days=1)
-    return int(day.timestamp() * 1_000_000)

@@ -20,7 +20,7 @@ from memstore.errors import MemstoreError, Mendable, NotFound, StoreBusy
 from memstore.files.report import SyncReport
 from memstore.hooking import changes_line
 from memstore.place import Place, find_place
-from memstore.store import quick, runs, sessions, spool
+from memstore.store import jobs, quick, runs, sessions, spool
 from memstore.store.inbox import Arrival
 from memstore.world import World
 
@@ -113,7 +113,7 @@ class _Start:
         if not paused and not busy:
             self._make_folder(app)
             report = app.files.absorb()
-            if report.waiting and app.place.store is not None:
+            if app.place.store is not None and (report.waiting or jobs.are_due(store)):
                 self._start_worker(app.place.home.path, app.place.store, [self._folder])
         index = self._index_lines() if self._loads else []
         context = [*_pause_lines(paused), *index, *self._news(app, heard)]

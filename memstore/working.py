@@ -6,7 +6,7 @@ One works and one waits, at most: who waits will see all that is there by then. 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import partial
 
@@ -41,13 +41,17 @@ def work(store: str, folders: Sequence[str], env: Mapping[str, str] | None = Non
             for folder in folders or folders_of(opened):
                 with suppress(MemstoreError):
                     _work_in(opened, folder, world)
-            due = jobs.are_due(opened)
+            drain = _drain() if jobs.are_due(opened) else None
     finally:
         os.close(turn)
-    if due:
-        from memstore.extracting import drain
-
+    if drain is not None:  # the next one may take in what comes now, however long models think
         drain(home, store, world)
+
+
+def _drain() -> Callable[[str, str, World], None]:
+    from memstore.extracting import drain
+
+    return drain
 
 
 def sync_in(store: Store, path: str, world: World) -> Sync | None:

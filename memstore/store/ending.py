@@ -96,17 +96,18 @@ def finished(connection: apsw.Connection, ending: Ending) -> tuple[Applied | Non
     return (None if operation is None else writer.repeated(connection, operation, ending.request),)
 
 
-def close_interrupted(connection: apsw.Connection, at: int) -> list[Job]:
+def close_interrupted(connection: apsw.Connection, kind: str, at: int) -> list[Job]:
     """Closes the runs and jobs of workers that are gone; their jobs wait for their next try. Returns these jobs.
 
-    Only for whoever holds the worker's lock: to anybody else a running run is somebody's.
+    Only for whoever holds the lock of the workers of this kind: to anybody else a running run is somebody's.
     """
     reason = "its worker ended in the middle of it"
     connection.execute(
-        "UPDATE run SET state = 'failed', outcome = 'failed', reason = ?, ended_at = ? WHERE state = 'running'",
-        (reason, at),
+        "UPDATE run SET state = 'failed', outcome = 'failed', reason = ?, ended_at = ?"
+        " WHERE state = 'running' AND kind = ?",
+        (reason, at, kind),
     )
-    left = jobs.orphaned(connection)
+    left = [job for job in jobs.orphaned(connection) if job.kind == kind]
     for job in left:
         jobs.fail(connection, job.seq, at, reason)
     return left

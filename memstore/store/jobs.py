@@ -20,6 +20,7 @@ import apsw
 
 from memstore.errors import Conflict
 from memstore.store.connection import Row, many, one
+from memstore.store.worker_turn import is_working
 
 if TYPE_CHECKING:
     from memstore.store.store import Store
@@ -131,9 +132,11 @@ def retry(connection: apsw.Connection, session: str | None = None) -> int:
 
 
 def are_due(store: Store, kind: str = "extract") -> bool:
-    """Whether a job waits that a worker may take now."""
+    """Whether there is something for a worker to do: a job that is due, or one whose worker is gone."""
     with store.view() as connection:
-        return any((job.due_at or 0) <= store.now() for job in waiting(connection) if job.kind == kind)
+        due = any((job.due_at or 0) <= store.now() for job in waiting(connection) if job.kind == kind)
+        left = any(job.kind == kind for job in orphaned(connection))
+    return due or (left and not is_working(store.directory, kind))
 
 
 def waiting(connection: apsw.Connection) -> list[Job]:

@@ -181,6 +181,13 @@ def log(connection: apsw.Connection, limit: int = -1, *, session: str | None = N
     return _runs(connection, "WHERE (?1 IS NULL OR r.session = ?1)", (session,), limit=limit)
 
 
+def newest(connection: apsw.Connection, kind: str, limit: int) -> list[Run]:
+    """The newest run of each of the sessions that came last, newest first."""
+    return _runs(
+        connection, "WHERE r.seq IN (SELECT max(seq) FROM run WHERE kind = ? GROUP BY session)", (kind,), limit=limit
+    )
+
+
 def events(connection: apsw.Connection, run: int) -> list[Event]:
     """What happened in a run, by its number, in order."""
     rows = many(connection, "SELECT kind, text, at FROM run_event WHERE run = ? ORDER BY n", (run,))

@@ -141,6 +141,12 @@ def heard(connection: apsw.Connection, session: str) -> int | None:
     return None if row is None else int(row[0])
 
 
+def place(connection: apsw.Connection, session: str) -> tuple[str | None, str | None]:
+    """The worktree and the branch that a session was last known to be at."""
+    row = connection.execute("SELECT worktree, branch FROM session WHERE id = ?", (session,)).fetchone()
+    return (None, None) if row is None else (row[0], row[1])
+
+
 def last_operation(connection: apsw.Connection) -> int:
     """The newest operation; 0 in an empty store."""
     row = connection.execute("SELECT coalesce(max(seq), 0) FROM operation").fetchone()

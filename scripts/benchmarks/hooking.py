@@ -106,7 +106,8 @@ def _rest(store: str) -> None:
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         time.sleep(0.1)
-        if all(map(_is_free, (os.path.join(store, "work-next"), os.path.join(store, "work-now")))):
+        locks = (f"{kind}-{turn}" for kind in ("work", "extract") for turn in ("next", "now"))
+        if all(_is_free(os.path.join(store, name)) for name in locks):
             return
 
 

@@ -100,7 +100,7 @@ def _check_goes_on(place: Path, outcome: Outcome, after: dict[str, list[tuple[ob
     """The next worker finds the job again where its run was cut off, and comes to the same memories, once."""
     store = open_store(place)
     with store.change() as connection:
-        left = ending.close_interrupted(connection, 40)
+        left = ending.close_interrupted(connection, "extract", 40)
         assert [job.session for job in left] == ([] if done else ["s"])
     if not done:
         assert states(store) == [("s", "waiting", 1, 40 + jobs.BACK_OFF[0])]
@@ -270,6 +270,25 @@ def test_the_cursor_moves_also_back_when_the_transcript_was_written_anew(store: 
         assert runs.cursor(connection, "notes", "s") is None
 
 
+def test_the_runs_and_jobs_of_another_kind_of_worker_are_left_to_it(store: Store):
+    begin(store, "s", "extraction", at=1)
+    with store.change() as connection:
+        runs.begin(connection, "notes", "notes", "s", 2)
+        ending.close_interrupted(connection, "extract", 3)
+        states = [(run.kind, run.state) for run in runs.log(connection)]
+    assert states == [("notes", "running"), ("extract", "failed")]
+
+
+def test_the_newest_run_of_each_session_is_found_newest_first(store: Store):
+    for number, session in enumerate(("s", "t", "s", "u")):
+        begin(store, session, f"run {number}", at=number)
+        store.finish_run(RunEnd(f"run {number}", "nothing", number))
+    with store.view() as connection:
+        assert [run.id for run in runs.newest(connection, "extract", 2)] == ["run 3", "run 2"]
+        assert [run.id for run in runs.newest(connection, "extract", 9)] == ["run 3", "run 2", "run 1"]
+        assert runs.newest(connection, "notes", 9) == []
+
+
 def test_costs_are_summed_with_those_of_killed_runs_and_the_unknown_ones_counted(store: Store):
     costs: list[tuple[str, int, Usage, int | None]] = [
         ("yesterday", 10, Usage(1), 1_000),
@@ -283,7 +302,7 @@ def test_costs_are_summed_with_those_of_killed_runs_and_the_unknown_ones_counted
     begin(store, "killed", "killed", at=23)
     with store.change() as connection:
         runs.record_usage(connection, "killed", Usage(10, 20, 30, 40), 30)
-        ending.close_interrupted(connection, 24)
+        ending.close_interrupted(connection, "extract", 24)
     with store.view() as connection:
         assert runs.cost_since(connection, 20) == (230, 1)
         assert runs.cost_since(connection, 99) == (0, 0)

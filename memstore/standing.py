@@ -1,0 +1,123 @@
+"""How things stand with the extraction: what waits and why, what is parked, what was decided, what it costs.
+
+Cheap to import: a hook and `memstore status` ask as well. No model is asked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import memstore.store.settings as kept
+from memstore.core.settings import KEYS, Settings, written
+from memstore.errors import ModelUnset, SettingRefused
+from memstore.jobs.endpoint import find_endpoint
+from memstore.store import jobs, runs
+from memstore.store.jobs import Job
+from memstore.store.runs import Run
+from memstore.store.store import Store
+from memstore.store.worker_turn import is_working
+from memstore.world import World
+
+KIND = "extract"
+_SESSIONS = 10
+_NEEDED = ("extract.", "model.extract", "budget.")
+"""Settings that a run cannot do without: one that cannot be used is no job's fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What keeps every job waiting, and what to do about it."""
+
+    reason: str
+    step: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.step})" if self.step else self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How things stand now. Times are unix microseconds, money is millionths of a US dollar.
+
+    `hold` None: jobs are taken as they are due. `credential`: the variable that is sent from. `settings` None: they
+    cannot be read, and the hold says why. `last`: the newest decision on each of the sessions that came last. `spent`:
+    what the runs of today cost, `unknown`: how many have a cost that is not known; `budget` 0: there is no limit.
+    `working`: a worker is at it.
+    """
+
+    settings: Settings | None
+    credential: str | None
+    hold: Hold | None
+    waiting: tuple[Job, ...]
+    running: tuple[Job, ...]
+    parked: tuple[Job, ...]
+    last: tuple[Run, ...]
+    spent: int
+    unknown: int
+    budget: int
+    working: bool
+
+
+def standing(store: Store, home: str, world: World) -> Standing:
+    """How things stand in a store. What is wrong with settings and credentials is said, and not raised."""
+    settings, credential, hold, budget = None, None, None, 0
+    now = world.clock()
+    with store.view() as connection:
+        spent, unknown = runs.cost_since(connection, day_of(now))
+        waiting, running, parked = (
+            tuple(job for job in found(connection) if job.kind == KIND)
+            for found in (jobs.waiting, jobs.orphaned, jobs.parked)
+        )
+        last = tuple(runs.newest(connection, KIND, _SESSIONS))
+        try:
+            settings = kept.load(home, world.environment, connection)
+            budget = settings.number("budget.day")
+            hold = _hold(settings, world.environment, spent, unknown)
+        except SettingRefused as refused:
+            hold = Hold(str(refused), refused.hint)
+    try:
+        credential = find_endpoint(world.environment).credential.variable
+    except (ModelUnset, SettingRefused):
+        credential = None
+    working = is_working(store.directory, KIND)
+    return Standing(settings, credential, hold, waiting, running, parked, last, spent, unknown, budget, working)
+
+
+def allowed(store: Store, home: str, world: World) -> tuple[Settings, Hold | None]:
+    """The settings, and why no model is to be asked now. Raises SettingRefused for a setting that cannot be used."""
+    with store.view() as connection:
+        settings = kept.load(home, world.environment, connection)
+        spent, unknown = runs.cost_since(connection, day_of(world.clock()))
+    return settings, _hold(settings, world.environment, spent, unknown)
+
+
+def day_of(now: int) -> int:
+    """The beginning of a moment's day, by the clock of this machine."""
+    day = datetime.fromtimestamp(now / 1_000_000).replace(hour=0, minute=0, second=0, microsecond=0)
+    return int(day.timestamp() * 1_000_000)
+
+
+def dollars(cost: int) -> str:
+    """Millionths of a US dollar as a person reads them."""
+    return f"${written('budget.day', cost)}"
+
+
+def _hold(settings: Settings, environment: Mapping[str, str], spent: int, unknown: int) -> Hold | None:
+    if not settings.flag("extract.enabled"):
+        return None  # jobs are taken, and their gate is shut
+    for name in KEYS:
+        if name.startswith(_NEEDED):
+            settings.get(name)
+    if settings.word("extract.via") == "client":
+        return Hold("extract.via is client, and the client's own fork is not used yet", "set it to auto or api")
+    try:
+        find_endpoint(environment)
+    except (ModelUnset, SettingRefused) as refused:
+        return Hold(str(refused), refused.hint)
+    limit = settings.number("budget.day")
+    if limit and (spent >= limit or unknown):
+        cost = dollars(spent) + (" and more, as the price of a model is not known" if unknown else "")
+        return Hold(f"the runs of today cost {cost}, and budget.day is {dollars(limit)}", "it goes on tomorrow")
+    return None
