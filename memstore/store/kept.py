@@ -19,8 +19,8 @@ from memstore.store.writer import text_row
 @dataclass(frozen=True, slots=True)
 class Keep:
     """A kept file, by its path. `base`: what had been shown under its name before, with `memory` and `lines` as in
-    `shown.ShownRow`; None: nothing. `since`: the texts that had become known after that. `came_out`: its text, where
-    that has just joined those that were there before (`shown.Before`)."""
+    `shown.ShownRow`; None: nothing. `since`: the texts that had become known after that. `came_out`: its text,
+    which may be one of those that were there before (`shown.Before`) and nevertheless be somebody's edit."""
 
     path: str
     name: str

@@ -299,8 +299,22 @@ def had_text(connection: apsw.Connection, memory: str, calm_text: bytes, before:
 
 
 def knows(connection: apsw.Connection, content: bytes) -> bool:
-    """Whether this very text is kept."""
-    return one(connection, "SELECT 1 FROM text WHERE digest = ?", (fingerprint(content),)) is not None
+    """Whether this very text was taken in or put aside, under whatever name: nobody has to keep it elsewhere.
+
+    That a session had seen it, or that it came out of a projection, does not count: nothing of it is in any memory.
+    """
+    row = one(
+        connection,
+        "SELECT EXISTS (SELECT 1 FROM text t WHERE t.digest = ? AND ("
+        " EXISTS (SELECT 1 FROM version WHERE text = t.id)"
+        " OR EXISTS (SELECT 1 FROM shown WHERE text = t.id)"
+        " OR EXISTS (SELECT 1 FROM known_since WHERE text = t.id)"
+        " OR EXISTS (SELECT 1 FROM conflict WHERE theirs = t.id)"
+        " OR EXISTS (SELECT 1 FROM set_aside WHERE text = t.id)"
+        " OR EXISTS (SELECT 1 FROM shown_before WHERE text = t.id)))",
+        (fingerprint(content),),
+    )
+    return bool(row and row[0])
 
 
 def with_text(connection: apsw.Connection, calm_text: bytes) -> list[Memory]:

@@ -351,7 +351,7 @@ class Store:
             return migrate.schema_version(connection)
 
     def knows(self, content: bytes) -> bool:
-        """Whether the store has this very text, in whatever version or conflict."""
+        """Whether this very text was taken in or put aside: in whatever version, conflict or file."""
         with self.view() as connection:
             return reader.knows(connection, content)
 

@@ -350,3 +350,26 @@ def test_sessions_whose_hooks_tell_in_another_order_make_no_conflict(desk: Desk,
     desk.sync()
     assert desk.memories.conflicts() == []
     assert desk.text("a").endswith("shop is at 2.\n\npay is at 1.\n\nauth is at 2.\n")
+
+
+@pytest.mark.parametrize("name", ["a.md", "MEMORY.md"])
+def test_a_text_that_a_session_only_read_is_taken_in_from_what_a_dead_process_replaced(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, name: str
+):
+    indexed(desk)
+    settled(desk, "other")
+    session = Session(desk, "s")
+
+    def saves_and_reads() -> None:
+        desk.put(name, desk.read(name) + "by hand\n")
+        session.load() if name == "MEMORY.md" else session.read(name)
+
+    between(desk, monkeypatch, saves_and_reads)
+    with monkeypatch.context() as context, pytest.raises(Killed):
+        context.setattr(Folder, "is_in_place", die)
+        desk.write("a", BODY.replace("one", "one, by the tool"), description="of the tool")
+    desk.ahead += 61  # its process still runs, so that only age tells that the files it left are nobody's
+    desk.sync()
+    assert "by hand\n" in desk.read(name)
+    assert "one, by the tool" in desk.read("a.md") == desk.text("a")
+    assert desk.sync().quiet

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from memstore.core.changes import Append, ChangeSet
 from memstore.store import shown
+from memstore.store.inbox import Known, SeenBy
+from memstore.store.kept import Keep
 from memstore.store.shown import Aside, Forget, Missing, ShownRow, Stamp
 from memstore.store.store import Store
 from tests.store.stores import create, put, who
@@ -117,3 +119,11 @@ def test_a_change_set_and_what_a_folder_shows_are_one(store: Store):
     with store.view() as database:
         found = shown.shown_row(database, folder, "note.md")
     assert found is not None and (found.memory, found.version) == ("note", 1)
+
+
+def test_a_text_that_a_session_only_saw_or_that_waits_to_be_taken_in_is_not_known(store: Store):
+    folder = store.add_folder("/f").pk
+    store.show(folder, (SeenBy("s", "/f", "a.md", b"seen"), Keep("/f/kept", "a.md", b"base", came_out=b"out")))
+    assert not any(store.knows(text) for text in (b"seen", b"out"))
+    store.show(folder, (Known("a.md", b"seen"), Aside("a.md", b"out", "strange")))
+    assert store.knows(b"seen") and store.knows(b"out")
