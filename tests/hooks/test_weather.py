@@ -89,7 +89,7 @@ def newer(desk: Desk) -> Iterator[None]:
 @contextmanager
 def older(desk: Desk) -> Iterator[None]:
     """As an earlier memstore left it; a session that starts brings it up to date."""
-    later = ("setting", "source", "taken", "cursor", "run_event", "run")
+    later = ("rested", "setting", "source", "taken", "cursor", "run_event", "run")
     tables = (*later, "kept", "known_since", "seen", "inbox", "session", "pause", "job")
     _edit(desk, *(f"DROP TABLE {table}" for table in tables), "PRAGMA user_version = 2")
     yield
