@@ -129,7 +129,7 @@ class Extraction:
         except StoreUnavailable:
             raise
         except MemstoreError as error:
-            return self._finish(RunEnd(self._id, "failed", 0, _told(error), park=isinstance(error, SettingRefused)))
+            return self._finish(RunEnd(self._id, "failed", 0, in_words(error), park=isinstance(error, SettingRefused)))
 
     def _look(self, mark: Mark) -> RunEnd:
         job = self._job
@@ -228,7 +228,7 @@ class Extraction:
             case "refused":
                 return replace(end, reason=f"the model declined{': ' if said else ''}{said}", park=True)
             case "failed":
-                return _failed(end, talk.error)
+                return failed(end, talk.error)
 
     def _unfinished(self, end: RunEnd, talk: Talk) -> RunEnd:
         used = {"turns": "its turns were used up", "budget": "its budget was used up", "cancelled": "it was called off"}
@@ -294,9 +294,9 @@ def _losses(read: Reading | None) -> list[str]:
     return told
 
 
-def _failed(end: RunEnd, error: ModelError | None) -> RunEnd:
+def failed(end: RunEnd, error: ModelError | None) -> RunEnd:
     """What passes by itself is tried again, after the time that was asked for; all else waits for a person."""
-    reason = "no model answered" if error is None else _told(error)
+    reason = "no model answered" if error is None else in_words(error)
     if error is None or not error.passing:
         return replace(end, reason=reason, park=True)
     if isinstance(error, ModelBusy) and error.wait is not None:
@@ -304,7 +304,8 @@ def _failed(end: RunEnd, error: ModelError | None) -> RunEnd:
     return replace(end, reason=reason)
 
 
-def _told(error: MemstoreError) -> str:
+def in_words(error: MemstoreError) -> str:
+    """What went wrong and what to do about it, in one line."""
     return f"{error} ({error.hint})" if error.hint else str(error)
 
 

@@ -115,6 +115,25 @@ def go_on(connection: apsw.Connection, seq: int, identity: str, now: int) -> Non
     )
 
 
+def add(connection: apsw.Connection, kind: str, like: Job, now: int) -> None:
+    """Puts in a job of another kind for the turns that a job is for; where one waits already it is for these too.
+
+    One that is parked is done by it: whatever that one had left is before the new one, too.
+    """
+    identity = f"{kind} {like.id}"
+    connection.execute(
+        "UPDATE job SET state = 'done' WHERE state = 'failed' AND kind = ? AND session = ? AND id <> ?",
+        (kind, like.session, identity),
+    )
+    connection.execute(
+        "INSERT INTO job (id, kind, state, session, transcript, cwd, event, at, turns)"
+        " VALUES (?, ?, 'waiting', ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+        " ON CONFLICT (kind, session) WHERE state = 'waiting' DO UPDATE SET transcript = excluded.transcript,"
+        " cwd = excluded.cwd, event = excluded.event, at = excluded.at, turns = turns + excluded.turns",
+        (identity, kind, like.session, like.transcript, like.cwd, like.event, now, like.turns),
+    )
+
+
 def retry(connection: apsw.Connection, session: str | None = None) -> int:
     """What is parked or waits for its next try is due now, of one session or (None) of all. How many jobs that are."""
     of_session = "(?1 IS NULL OR session = ?1)"

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from memstore.errors import Conflict, Defect
 from memstore.store import ddl, jobs, sessions
-from memstore.store.jobs import BACK_OFF
+from memstore.store.connection import many
+from memstore.store.jobs import BACK_OFF, Job
 from memstore.store.store import Store
 from tests.store.older import older
 from tests.store.queues import claim, claimed, queue, states
@@ -331,3 +332,63 @@ def test_the_turns_that_a_job_is_for_are_counted_whatever_becomes_of_it(store: S
     with store.change() as connection:
         jobs.go_on(connection, again.seq, "more", 14)
         assert [job.turns for job in jobs.waiting(connection)] == [4]
+
+
+# A job of another kind
+
+
+def add(store: Store, like: Job, *, now: int = 50) -> None:
+    with store.change() as connection:
+        jobs.add(connection, "notes", like, now)
+
+
+def kinds(store: Store) -> list[tuple[object, ...]]:
+    with store.view() as connection:
+        return many(connection, "SELECT kind, state, event, turns FROM job ORDER BY seq")
+
+
+def test_a_job_of_another_kind_is_for_the_same_turns(store: Store):
+    queue(store, "s", at=10)
+    job = claimed(store, 20)
+    add(store, job)
+    add(store, job)
+    assert kinds(store) == [("extract", "running", "Stop", 1), ("notes", "waiting", "Stop", 1)]
+    with store.change() as connection:
+        made = jobs.claim(connection, "notes", 60)
+    assert made is not None and (made.session, made.transcript, made.cwd) == (job.session, job.transcript, job.cwd)
+
+
+def test_one_that_waits_takes_later_turns_along_and_waits_as_long(store: Store):
+    queue(store, "s", at=10)
+    add(store, claimed(store, 20))
+    with store.change() as connection:
+        made = jobs.claim(connection, "notes", 60)
+        assert made is not None
+        jobs.requeue(connection, made.seq, 1_000, "busy")
+    queue(store, "s", event="PreCompact", at=30)
+    with store.view() as connection:
+        later = next(job for job in jobs.waiting(connection) if job.kind == "extract")
+    add(store, later)
+    with store.change() as connection:
+        assert jobs.claim(connection, "notes", 999) is None
+        made = jobs.claim(connection, "notes", 1_000)
+    assert made is not None and (made.event, made.turns) == ("PreCompact", 1)
+
+
+def test_one_that_is_parked_is_done_by_the_next_and_not_by_itself(store: Store):
+    queue(store, "s", at=10)
+    job = claimed(store, 20)
+    add(store, job)
+    with store.change() as connection:
+        made = jobs.claim(connection, "notes", 60)
+        assert made is not None
+        jobs.park(connection, made.seq, "refused")
+    add(store, job)
+    assert [row[1] for row in kinds(store)] == ["running", "failed"]
+    with store.change() as connection:
+        jobs.finish(connection, job.seq, read=True)
+    queue(store, "s", at=30)
+    add(store, claimed(store, 40))
+    assert [row[:2] for row in kinds(store)] == [
+        ("extract", "done"), ("notes", "done"), ("extract", "running"), ("notes", "waiting"),
+    ]  # fmt: skip
