@@ -99,19 +99,28 @@ class Meanwhile:
 class Scene:
     """All that a run needs. `settings`: as in the store's own; they may be changed between runs."""
 
-    def __init__(self, directory: Path, api: Scripted, model: Model | None = None) -> None:
+    def __init__(
+        self, directory: Path, api: Scripted | None = None, *, model: Model | None = None, ids: str = "id"
+    ) -> None:
         self.directory = directory
-        self.api = api
+        self._api = api
         self.settings: dict[str, str] = {}
         self.transcripts: dict[str, Transcript] = {}
         self.clock: Callable[[], int] = ticking(START * 1_000_000)
         self.store = Store.open(str(directory / "store"), STORE, self.clock)
         self.store._link.connection.execute("PRAGMA synchronous = OFF")
-        self.model = model or ApiModel.of(api.environment, retries=0)
+        self.model = model or ApiModel.of(self.api.environment, retries=0)
         self.cancelled: Callable[[], bool] = lambda: False
         self.worktree = "/srv/shop"
         self.folders = [FOLDER]
+        self._ids = ids
         self._numbers = ticking(1)
+
+    @property
+    def api(self) -> Scripted:
+        """The server that answers for the model."""
+        assert self._api is not None
+        return self._api
 
     def transcript(self, session: str = "s") -> Transcript:
         """The one of a session, begun when it is first asked for."""
@@ -119,7 +128,7 @@ class Scene:
         return self.transcripts.setdefault(session, Transcript(path, session))
 
     def new_id(self) -> str:
-        return f"id-{self._numbers()}"
+        return f"{self._ids}-{self._numbers()}"
 
     def queue(self, session: str = "s", event: str = "Stop", path: Path | None = None) -> None:
         """What the hook writes when a turn ended."""

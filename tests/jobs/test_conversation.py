@@ -207,6 +207,19 @@ def test_a_conversation_goes_on_from_where_it_ended(api: Scripted, hands: Hands)
     assert len(after.replies) == 1
 
 
+def test_what_was_answered_before_counts_for_the_turns_and_the_budget(api: Scripted, hands: Hands):
+    dear = {"output_tokens": 1_000, "input_tokens": 0}
+    api.steps = [Blocks((call("Read", {}, number),), "tool_use", dear) for number in range(4)]
+    before = talk(api, hands, turns=2)
+    asked = replace(request(), messages=before.messages)
+    assert talk(api, hands, request=asked, turns=2, earlier=before.replies).ended == "turns"
+    assert talk(api, hands, request=asked, budget=25_000, earlier=before.replies).ended == "budget"
+    assert len(api.asked) == 2
+    after = talk(api, hands, request=asked, turns=3, budget=30_000, earlier=before.replies)
+    assert (after.ended, len(after.replies), len(api.asked)) == ("turns", 1, 3)
+    assert LAST_TURN in json.dumps(api.bodies[2]["messages"][-1])
+
+
 def test_a_result_always_has_the_name_of_its_call(api: Scripted):
     api.steps = [Use("Read", {}), Say()]
     talk(api, lambda use: ToolResult("another", "did"))

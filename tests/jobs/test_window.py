@@ -72,6 +72,18 @@ def test_entries_of_one_line_are_never_parted():
     assert shown.entries == tuple(pair) and shown.more
 
 
+def test_a_line_that_stands_there_twice_is_shown_once():
+    first = entry("a fact")
+    shown = window([first, entry("another", line=2), first], ())
+    assert [one.text for one in shown.shown] == ["a fact", "another"] and len(shown.entries) == 3
+
+
+def test_a_window_shows_something_even_if_its_first_line_alone_is_too_long():
+    link = entry("a link of the chain", "machine")
+    shown = window([link, entry("x" * 300, line=2), entry("more", line=3)], (), 100)
+    assert [one.line for one in shown.shown] == [2] and len(shown.entries) == 2 and shown.more
+
+
 def test_a_long_message_keeps_its_beginning_and_its_end():
     shown = window(talk("a" * 20_000 + "b" * 20_000), ()).text
     assert "28000 characters are left out" in shown and shown.count("a" * 8000) == 1 and shown.endswith("b" * 4000)
