@@ -13,7 +13,8 @@ what heads say, and nothing temporary is left. Only these limits may lose a line
 - inside a client's window, or another editor's, a save reaches nobody;
 - an old buffer over newer saves cannot be told from an undo: the newer lines are in the history only. So are lines of
   a projection where the buffer changed the very line that is newer, or where two old buffers in a row lacked it;
-- what nobody had taken in yet goes with a folder that is swept away; a line of the index goes with its topic;
+- what nobody had taken in yet goes with a folder that is swept away; a line of the index goes with its topic, also
+  where the topic's file was renamed and half of its lines were new before anybody looked;
 - where no system call tells that somebody has a file open, what is written into a file that was let go reaches nobody.
 """
 

@@ -214,7 +214,7 @@ def mover(sim: Simulation, who: str, random: Random) -> Actor:
     new = f"moved-{name}"
     if new not in folder.entries:
         sim.disk.rename(folder, name, folder, new)
-        sim.ledger.moved(name, new)
+        sim.ledger.renamed_by_hand(name, new)
         sim.names.add(new)
         yield f"renames {name} to {new}"
 
@@ -243,9 +243,10 @@ def sweeper(sim: Simulation, who: str, random: Random) -> Actor:
         return
     with sim.tool.store.view() as connection:
         waiting = kept.waiting(connection, 1)  # these are known, but nobody has taken them in yet
+    living = sim.living()
     for name, inode in sim.disk.files(folder):
         if name in waiting or not sim.tool.store.knows(inode.data):
-            sim.ledger.vanished(marks_of(name, inode.data), "swept")
+            sim.ledger.vanished(marks_of(name, inode.data) - living, "swept")
     home = sim.disk.at("/home")
     if random.random() < 0.5 or "away" in home.entries:
         sim.disk.remove_tree(home, "memory")

@@ -29,7 +29,7 @@ _CALLS = (
 class Calls:
     """One process. `step`: called before each system call with its name, and may raise; `put`: after a file got
     under a name, with the directory, its name, what lies there now, and what lay there before; `removed`: after this
-    process has taken a file's last name."""
+    process has taken a file's last name, with what it had last read of it."""
 
     disk: Disk
     pid: int
@@ -37,10 +37,12 @@ class Calls:
     random: Callable[[int], bytes]
     alive: Callable[[int], bool]
     put: Callable[[Inode, str, Inode, Inode | None], None]
-    removed: Callable[[Inode], None]
+    removed: Callable[[Inode, bytes], None]
     leases: bool = True
     turns: bool = True
     open_files: dict[int, Opening] = field(default_factory=dict)
+    _got: dict[int, bytes] = field(default_factory=dict)
+    _had_read: dict[Inode, bytes] = field(default_factory=dict)
     _next: int = 3
 
     def vanish(self) -> None:
@@ -92,6 +94,7 @@ class Calls:
             raise fault(errno.ENOTDIR, name)
         handle, self._next = self._next, self._next + 1
         self.open_files[handle] = self.disk.open(inode, writes=writes)
+        self._got[handle] = b""
         return handle
 
     def _close(self, handle: int) -> None:
@@ -101,7 +104,11 @@ class Calls:
 
     def _read(self, handle: int, size: int) -> bytes:
         self.step("read")
-        return self.disk.read(self.open_files[handle], size)
+        opening = self.open_files[handle]
+        data = self.disk.read(opening, size)
+        self._got[handle] += data
+        self._had_read[opening.inode] = self._got[handle]
+        return data
 
     def _write(self, handle: int, data: memoryview) -> int:
         self.step("write")
@@ -143,7 +150,7 @@ class Calls:
         before = target.entries.get(to)
         self.disk.rename(source, name, target, to)
         if before is not None and not before.links:
-            self.removed(before)
+            self._has_removed(before)
         self.put(target, to, target.entries[to], before)
 
     def _link(
@@ -158,7 +165,10 @@ class Calls:
         inode = self._at(name, dir_fd)
         self.disk.unlink(*self._parent(name, dir_fd))
         if not inode.links:
-            self.removed(inode)
+            self._has_removed(inode)
+
+    def _has_removed(self, inode: Inode) -> None:
+        self.removed(inode, self._had_read.get(inode, b""))
 
     def _mkdir(self, name: str, *, dir_fd: int | None = None) -> None:
         self.step("mkdir")

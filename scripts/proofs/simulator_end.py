@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 
-from memstore.core.frontmatter import alike
+from memstore.core.frontmatter import alike, split
 from memstore.core.model import INDEX_NAME, SHELF
 from memstore.core.names import is_debris
 from memstore.files.report import SyncReport
 from memstore.files.sync import Verdict
 from memstore.files.temporary import is_ours
-from memstore.store import shown
 from memstore.store.search import check_index
 from scripts.proofs.simulator_ledger import marks_in
 from scripts.proofs.simulator_world import SECOND, Simulation
@@ -100,13 +99,7 @@ def _check_versions(sim: Simulation) -> None:
 
 
 def _check_lines(sim: Simulation) -> Counter[str]:
-    store = sim.tool.store
-    with store.view() as connection:
-        aside = [content for *_, content in shown.set_asides(connection, -1)]
-    texts = [memory.state.content for memory in store.memories(SHELF)]
-    texts += [conflict.theirs for conflict in store.conflicts()]
-    rows = "\n".join(row.text for row in store.index()).encode()
-    living = frozenset().union(*map(marks_in, (*texts, *aside, rows)))
+    store, living = sim.tool.store, sim.living()
 
     @cache
     def history() -> frozenset[str]:
@@ -114,7 +107,25 @@ def _check_lines(sim: Simulation) -> Counter[str]:
                  for version in store.versions(memory.id)]  # fmt: skip
         return living.union(*map(marks_in, found))
 
+    _note_parted(sim)
     lost, limits = sim.ledger.lost(living, history)
     for what in lost:
         sim.fail(what)
     return limits
+
+
+def _note_parted(sim: Simulation) -> None:
+    """Which files that a hand renamed were another memory to rule 28: half of the lines or more were new."""
+    memories = sim.tool.store.memories(retired=True)
+    firsts = [sim.tool.store.versions(memory.id)[0] for memory in memories]
+    for old, new in sim.ledger.renamed:
+        gone = [memory.state.content for memory in memories if memory.path == old and not memory.state.live]
+        made = [version.state.content for version in firsts if version.state.path == new]
+        if gone and made and not any(_half_alike(one, other) for one in gone for other in made):
+            sim.ledger.part(old)
+
+
+def _half_alike(one: bytes, other: bytes) -> bool:
+    """Whether two texts have more than half of the longer one's lines in common."""
+    first, second = (Counter(line for line in split(text)[1].split(b"\n") if line) for text in (one, other))
+    return 2 * (first & second).total() > max(first.total(), second.total())

@@ -44,7 +44,8 @@ class Ledger:
 
     `swallowed`: mark to the window in which a save took it away unseen; `shown`: brought into a file by a projection,
     so that the store has it; `lacked`: how often a buffer was saved that lacked it; `outdated`: those that were not
-    shown yet when that happened; `replaced`: what was in the place of a mark before it.
+    shown yet when that happened; `replaced`: what was in the place of a mark before it; `renamed`: files that somebody
+    gave another name by hand, old and new; `parted`: the old names of those whose text was too different to be known.
     """
 
     typed: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -55,6 +56,8 @@ class Ledger:
     replaced: dict[str, frozenset[str]] = field(default_factory=dict)
     contested: set[str] = field(default_factory=set)
     shown: set[str] = field(default_factory=set)
+    renamed: list[tuple[str, str]] = field(default_factory=list)
+    parted: set[str] = field(default_factory=set)
     _at: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _points_to: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _was: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -132,6 +135,16 @@ class Ledger:
         self._at[new] |= self._at[path]
         self._was[new] |= {path, *self._was[path]}
 
+    def renamed_by_hand(self, path: str, new: str) -> None:
+        """Likewise, and whoever looks has to find out."""
+        self.moved(path, new)
+        self.renamed.append((path, new))
+
+    def part(self, path: str) -> None:
+        """A file that somebody renamed by hand was changed so much that nobody can tell where it came from: that is a
+        deletion, and another memory."""
+        self.parted |= {path, *self._was[path]}
+
     def put(self, path: str, content: bytes, before: bytes) -> None:
         """A projection put a text over another one."""
         self.shown |= marks_of(path, content) - marks_of(path, before)
@@ -154,7 +167,7 @@ class Ledger:
     def _limit(self, mark: str, kept: bool) -> str:
         """The limit that has lost a mark, or nothing. `kept`: it stands in the history."""
         if self.typed[mark][0] == INDEX_NAME:
-            if self._points_to[mark] & self._deleted:
+            if self._points_to[mark] & (self._deleted | self.parted):
                 return "topic"
             return "old" if self.lacked[mark] else self.swallowed.get(mark, "")
         if not kept:

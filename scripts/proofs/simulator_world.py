@@ -16,6 +16,7 @@ from memstore.core.plan import Wanted
 from memstore.errors import MemstoreError
 from memstore.files.sync import OpenFolder, Sync
 from memstore.files.temporary import is_ours
+from memstore.store import shown
 from memstore.store.store import Store
 from memstore.world import World
 from memstore.writing import Writer
@@ -283,11 +284,21 @@ class Simulation:
         inode = self.file(name)
         return None if inode is None or inode in self.torn else inode.data
 
-    def _removed(self, inode: Inode) -> None:
-        """The program took a file's last name."""
+    def living(self) -> frozenset[str]:
+        """The marks that stand in a head, in the index, in a conflict's other side or in a text set aside."""
+        store = self.tool.store
+        with store.view() as connection:
+            texts = [content for *_, content in shown.set_asides(connection, -1)]
+        texts += [memory.state.content for memory in store.memories(SHELF)]
+        texts += [conflict.theirs for conflict in store.conflicts()]
+        texts.append("\n".join(row.text for row in store.index()).encode())
+        return frozenset().union(*map(marks_in, texts))
+
+    def _removed(self, inode: Inode, read: bytes) -> None:
+        """The program took a file's last name. What it had read there it may not lose."""
         self.removed.add(inode)
         if not self.leases and not self.tool.store.knows(inode.data):
-            self.ledger.vanished(marks_in(inode.data), "unseen")
+            self.ledger.vanished(marks_in(inode.data) - marks_in(read), "unseen")
 
     def _put(self, directory: Inode, name: str, inode: Inode, before: Inode | None) -> None:
         """The program put a file under a name."""
