@@ -1,4 +1,4 @@
-"""The worker of the extraction: started by hooks or a person, one for a store, gone when nothing is left to do.
+"""The worker of the extraction and the notes: started by hooks or a person, one for a store, gone when all is done.
 
 It takes jobs as long as there are any that are due, and shows what each run saved. Jobs wait where no model is set,
 where the day's budget is used up, and after a failure for their next try; whoever comes next finds them again.
@@ -10,17 +10,20 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
+from memstore import noting
 from memstore.claude.root import Root, find_root
-from memstore.core.model import SHELF, Provenance
+from memstore.core.model import NOTES_KIND, SHELF, Provenance
 from memstore.core.settings import Settings
 from memstore.errors import Conflict, MemstoreError, ModelUnset, PlaceRefused, SettingRefused, StoreUnavailable
 from memstore.jobs import llm
 from memstore.jobs.bash import Programs
 from memstore.jobs.extract import Around, Extraction
 from memstore.jobs.messages import Reply, Request
+from memstore.jobs.notes import NotesRun
 from memstore.jobs.workspace import Step
-from memstore.standing import KIND, Hold, allowed
+from memstore.standing import KIND, Hold, allowed, in_the_way
 from memstore.store import ending, jobs, sessions
 from memstore.store.jobs import Job
 from memstore.store.runs import RunEnd
@@ -77,6 +80,7 @@ class Worker:
         self._begins = begins
         self._told = told
         self._cancelled = cancelled
+        self._looked: set[str] = set()
 
     def drain(self) -> Drained:
         """Takes jobs until none is due. Raises StoreUnavailable and kin."""
@@ -86,7 +90,8 @@ class Worker:
         try:
             self._store.take_spooled()
             with self._store.change() as connection:
-                ending.close_interrupted(connection, KIND, self._world.clock())
+                for kind in jobs.KINDS:
+                    ending.close_interrupted(connection, kind, self._world.clock())
             return self._drained()
         finally:
             os.close(turn)
@@ -100,13 +105,28 @@ class Worker:
                 return Drained(done, Hold(str(refused), refused.hint))
             if hold is not None:
                 return Drained(done, hold)
-            with self._store.change() as connection:
-                job = jobs.claim(connection, KIND, self._world.clock())
+            job = self._next(settings)
             if job is None:
                 return Drained(done)
             self._work(job, settings)
             done += 1
         return Drained(done, called_off=True)
+
+    def _next(self, settings: Settings) -> Job | None:
+        """The job that comes next: one of notes before all others. Where no model may be asked these wait."""
+        now, asks = self._world.clock(), self._may_ask(settings)
+        if asks:
+            noting.queue_due(self._store, settings, self._looked)
+        with self._store.change() as connection:
+            noted = jobs.claim(connection, NOTES_KIND, now) if asks else None
+            return noted or jobs.claim(connection, KIND, now)
+
+    def _may_ask(self, settings: Settings) -> bool:
+        """Whether a model may be asked, also where the extraction is switched off."""
+        try:
+            return settings.flag("extract.enabled") or in_the_way(self._store, settings, self._world) is None
+        except SettingRefused:
+            return False
 
     def preview(self, job: Job) -> tuple[RunEnd, tuple[Step, ...]]:
         """What a run would come to and save; only what it cost is on record. Raises ModelUnset and SettingRefused."""
@@ -120,7 +140,10 @@ class Worker:
             self._begins(job)
         saved: Sequence[Step] = ()
         try:
-            end, saved = _ended(self._extraction(job, settings))
+            if job.kind == NOTES_KIND:
+                end = self._notes(job, settings).run()
+            else:
+                end, saved = _ended(self._extraction(job, settings))
         except StoreUnavailable:
             raise
         except MemstoreError as error:  # the run had not begun, or is not this worker's any more
@@ -143,14 +166,19 @@ class Worker:
                     sync.run()
 
     def _extraction(self, job: Job, settings: Settings, *, dry: bool = False) -> Extraction:
+        return Extraction(self._around(job, settings), job, dry=dry)
+
+    def _notes(self, job: Job, settings: Settings) -> NotesRun:
+        return NotesRun(self._around(job, settings), job, partial(noting.custom, self._home, self._world.environment))
+
+    def _around(self, job: Job, settings: Settings) -> Around:
         world, folders = self._world, folders_of(self._store)
         provenance, worktree = self._provenance(job)
-        around = Around(
+        return Around(
             self._store, SHELF, settings, ApiOf(world.environment), world.new_id, world.clock,
             directory=folders[0] if folders else "", folders=folders, provenance=provenance,
             programs=_programs(settings, worktree), cancelled=self._cancelled,
         )  # fmt: skip
-        return Extraction(around, job, dry=dry)
 
     def _provenance(self, job: Job) -> tuple[Provenance, str | None]:
         """Who acted where, and that worktree if it is still there; else what the session told of it counts."""

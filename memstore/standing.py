@@ -104,9 +104,23 @@ def dollars(cost: int) -> str:
     return f"${written('budget.day', cost)}"
 
 
+def in_the_way(store: Store, settings: Settings, world: World) -> Hold | None:
+    """Why no model is to be asked now, also where the extraction is switched off and something else wants to ask.
+
+    Raises SettingRefused for a setting that cannot be used.
+    """
+    with store.view() as connection:
+        spent, unknown = runs.cost_since(connection, day_of(world.clock()))
+    return _in_the_way(settings, world.environment, spent, unknown)
+
+
 def _hold(settings: Settings, environment: Mapping[str, str], spent: int, unknown: int) -> Hold | None:
     if not settings.flag("extract.enabled"):
         return None  # jobs are taken, and their gate is shut
+    return _in_the_way(settings, environment, spent, unknown)
+
+
+def _in_the_way(settings: Settings, environment: Mapping[str, str], spent: int, unknown: int) -> Hold | None:
     for name in KEYS:
         if name.startswith(_NEEDED):
             settings.get(name)

@@ -18,7 +18,7 @@ from memstore.jobs.conversation import Talk, converse
 from memstore.jobs.extract import LIMIT, Around, Metered, failed, in_words
 from memstore.jobs.messages import Request, user
 from memstore.jobs.notes_prompt import rules, task
-from memstore.jobs.notes_since import Since, cursor_after, since
+from memstore.jobs.notes_since import Pace, Since, cursor_after, since
 from memstore.jobs.notes_tools import NotesTools
 from memstore.jobs.passing_over import passed_over
 from memstore.jobs.vouching import Made
@@ -80,6 +80,7 @@ class NotesRun:
         around, job = self._around, self._job
         if not around.settings.flag("notes.enabled"):
             return self._finish(RunEnd(self._id, "skipped", 0, "notes are switched off (notes.enabled)", gate="off"))
+        Pace.of(around.settings)  # whoever saw that it cannot be used has left it to this run to say so
         said = since(job, cursor)
         if said.reading.missing:
             return self._finish(RunEnd(self._id, "nothing", 0, "the transcript is gone"))

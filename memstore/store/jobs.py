@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 import apsw
 
+from memstore.core.model import NOTES_KIND
 from memstore.errors import Conflict
 from memstore.store.connection import Row, many, one
 from memstore.store.worker_turn import is_working
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from memstore.store.store import Store
 
 State = Literal["waiting", "running", "done", "failed"]
+
+KINDS = ("extract", NOTES_KIND)
+"""The jobs of one worker, whose turn is named after the first."""
 
 BACK_OFF = (60_000_000, 300_000_000, 1_800_000_000, 7_200_000_000)
 """How long a job waits after its first failure, its second and so on; after one more it is parked."""
@@ -150,12 +154,12 @@ def retry(connection: apsw.Connection, session: str | None = None) -> int:
     return connection.changes()
 
 
-def are_due(store: Store, kind: str = "extract") -> bool:
+def are_due(store: Store) -> bool:
     """Whether there is something for a worker to do: a job that is due, or one whose worker is gone."""
     with store.view() as connection:
-        due = any((job.due_at or 0) <= store.now() for job in waiting(connection) if job.kind == kind)
-        left = any(job.kind == kind for job in orphaned(connection))
-    return due or (left and not is_working(store.directory, kind))
+        due = any((job.due_at or 0) <= store.now() for job in waiting(connection) if job.kind in KINDS)
+        left = any(job.kind in KINDS for job in orphaned(connection))
+    return due or (left and not is_working(store.directory, KINDS[0]))
 
 
 def waiting(connection: apsw.Connection) -> list[Job]:
