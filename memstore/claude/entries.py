@@ -51,7 +51,8 @@ class Entry:
     `text`: without images and other data, cut as `LONGEST` says; empty where the line is only a link of the chain.
     `at`: ISO 8601, as the client wrote it. `line`: its number, from 1. `end`: bytes of the file up to the line's end.
     `digest`: 8 bytes that stand for id, kind and text; a copy of the line in another file has the same.
-    `tokens`: how large the context was after this answer. `answers`: the call whose result this is.
+    `tokens`: how large the context was after this answer. `answers`: the call whose result this is; `failed`: the tool
+    did not do it, or the person did not let it.
     """
 
     id: str
@@ -69,6 +70,7 @@ class Entry:
     tools: tuple[ToolCall, ...] = ()
     tokens: int | None = None
     answers: str | None = None
+    failed: bool = False
 
 
 def entries_of(content: bytes, line: int, end: int) -> tuple[list[Entry], int] | None:
@@ -117,7 +119,12 @@ def _of_user(row: Mapping[str, object]) -> list[Part]:
     content = _mapping(row.get("message")).get("content")
     blocks = list(_blocks(content))
     results = [
-        Part("tool", "\n".join(_texts(block.get("content"))), _name(block.get("tool_use_id")) or None)
+        Part(
+            "tool",
+            "\n".join(_texts(block.get("content"))),
+            _name(block.get("tool_use_id")) or None,
+            block.get("is_error") is True,
+        )
         for block in blocks
         if block.get("type") == "tool_result"
     ]
@@ -169,6 +176,7 @@ def _entry(row: Mapping[str, object], part: Part, text: str, line: int, end: int
         tools=tuple(_tools(row)) if own else (),
         tokens=_tokens(row) if own else None,
         answers=part.answers,
+        failed=part.failed,
     )
 
 

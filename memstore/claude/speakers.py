@@ -32,11 +32,12 @@ Kind = Literal["person", "assistant", "tool", "machine", "summary", "boundary", 
 
 
 class Part(NamedTuple):
-    """What one speaker said in a line. `answers`: the call of a tool whose result it is."""
+    """What one speaker said in a line. `answers`: the call of a tool whose result it is; `failed`: it was an error."""
 
     kind: Kind
     text: str
     answers: str | None = None
+    failed: bool = False
 
 
 _MARKS = (

@@ -29,7 +29,7 @@ from memstore.jobs.tools import Tools
 from memstore.jobs.window import Window, window
 from memstore.jobs.workspace import Workspace
 from memstore.store import ending, runs, sessions
-from memstore.store.jobs import Job
+from memstore.store.jobs import BACK_OFF, Job
 from memstore.store.runs import Cursor, Event, Outcome, RunEnd
 from memstore.store.store import Store
 
@@ -145,6 +145,8 @@ class Extraction:
             end = RunEnd(self._id, "skipped", 0, shut.reason, gate=shut.gate)
             return self._finish(end, reading if shut.advance else None)
         part = window(reading.entries, over.all)
+        if part.shortened:
+            self._notes.append(f"{_count(part.shortened, 'long message')} of the person could not be shown in full")
         return self._think(part, _as_far(job.transcript, mark, part) if part.more else reading)
 
     # What is there
@@ -207,7 +209,8 @@ class Extraction:
                     model, replace(request, messages=(*talk.messages, user(told))), tools.act, turns=turns,
                     budget=budget, cancelled=around.cancelled, earlier=model.replies,
                 )  # fmt: skip
-        return self._finish(replace(end, outcome="failed", reason="others changed the same memories all the time"))
+        told = "others changed the same memories all the time"
+        return self._finish(replace(end, outcome="failed", reason=told, gate=None, park=False))
 
     def _ending(self, talk: Talk, whole: Talk, messages: int) -> RunEnd:
         """How a run ends after this talk. What failed saves nothing: its messages are read again."""
@@ -299,9 +302,9 @@ def failed(end: RunEnd, error: ModelError | None) -> RunEnd:
     reason = "no model answered" if error is None else in_words(error)
     if error is None or not error.passing:
         return replace(end, reason=reason, park=True)
-    if isinstance(error, ModelBusy) and error.wait is not None:
-        return replace(end, reason=reason, due_at=end.at + int(error.wait * 1_000_000))
-    return replace(end, reason=reason)
+    wait = int((error.wait or 0) * 1_000_000) if isinstance(error, ModelBusy) else 0
+    # Who asks for less than the first back-off gets that: a server that always says "now" must not be asked for ever.
+    return replace(end, reason=reason, due_at=end.at + wait if wait > BACK_OFF[0] else None)
 
 
 def in_words(error: MemstoreError) -> str:

@@ -37,6 +37,11 @@ class Window:
     more: bool
     end: int
 
+    @property
+    def shortened(self) -> int:
+        """How many messages of the person were too long to be shown in full."""
+        return sum(entry.kind == "person" and len(_clean(entry.text)) > _SHOWN["person"] for entry in self.shown)
+
 
 def window(entries: Sequence[Entry], skipped: Collection[bytes], most: int = MOST) -> Window:
     """The beginning of what was said, as far as `most` characters go, and at least one line of the transcript.
@@ -82,13 +87,17 @@ def _shown(line: Sequence[Entry], skipped: Collection[bytes]) -> list[Entry]:
 
 
 def _told(entry: Entry, number: int) -> str:
-    text = _CONTROL.sub("\ufffd", entry.text.replace("\r\n", "\n").replace("\r", "\n")).strip("\n")
+    text = _clean(entry.text)
     most = _SHOWN[entry.kind]
     if len(text) > most:
         text = f"{text[: most * 2 // 3]}\n[{len(text) - most} characters are left out]\n{text[-(most // 3) :]}"
     who = {"person": "the person", "assistant": "the agent", "tool": "a tool's output, nobody's wish"}[entry.kind]
     lines = "\n".join(f"| {line}" for line in text.split("\n"))
     return f"[{number}] {_moment(entry.at)}{who}:\n{lines}"
+
+
+def _clean(text: str) -> str:
+    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n")).strip("\n")
 
 
 def _moment(at: str) -> str:

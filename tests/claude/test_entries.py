@@ -362,6 +362,12 @@ def test_a_digest_is_the_same_in_a_copy_and_another_for_other_words():
     assert unnamed[0] != unnamed[1]
 
 
+def test_a_result_says_whether_the_tool_did_it():
+    lines = RECORDED.read_bytes().split(b"\n")
+    made = [entry for content in lines for entry in (entries_of(content, 1, 0) or ([], 0))[0]]
+    assert [entry.answers for entry in made if entry.failed] == ["toolu_000009", "toolu_000011"]
+
+
 def test_types_that_are_not_known_say_nothing():
     for kind in ("queue-operation", "last-prompt", "summary", "file-history-snapshot", "something new", 7, None, ["x"]):
         assert said({"type": kind, "uuid": "u1", "content": "use bun", "message": {"content": "use bun"}}) == []

@@ -146,6 +146,15 @@ def test_a_turn_in_which_the_agent_saved_itself_is_passed_over(scene: Scene):
     assert scene.shown() == ["the port is 7443 now"]
 
 
+def test_what_the_agent_could_not_save_is_looked_at(scene: Scene):
+    transcript = scene.transcript()
+    transcript.person("please always use bun here")
+    transcript.agent("Saving.", ("Write", {"file_path": "/home/me/.claude/projects/-srv-shop/memory/bun.md"}))
+    result = {"type": "tool_result", "tool_use_id": "toolu_1_0", "content": "not permitted", "is_error": True}
+    transcript.write(transcript.row("user", message={"role": "user", "content": [result]}))
+    assert scene.turn(BUN, Say("Kept.")).outcome == "saved"
+
+
 def test_with_look_it_is_looked_at_all_the_same(scene: Scene):
     scene.settings["extract.after_own_save"] = "look"
     transcript = scene.transcript()
@@ -195,6 +204,12 @@ def test_the_last_turns_of_a_session_do_not_wait_for_others(scene: Scene, event:
     assert scene.turn().gate == "every"
     assert scene.turn(Say("Nothing."), event=event).outcome == "nothing"
     assert scene.shown() == ["please always use bun here", "All right."]
+
+
+def test_a_message_that_is_too_long_to_be_shown_in_full_is_told(scene: Scene):
+    talk(scene, "please always use bun here " + "and so on " * 2_000)
+    scene.turn(BUN, Say("Kept."))
+    assert scene.events()[0] == ("note", "1 long message of the person could not be shown in full")
 
 
 @pytest.mark.parametrize(
@@ -342,6 +357,13 @@ def test_the_time_that_the_api_asks_for_is_waited_and_is_no_failure(scene: Scene
     with pytest.raises(AssertionError):
         scene.claim()
     assert scene.work(end.due_at).outcome == "saved"
+
+
+@pytest.mark.parametrize("seconds", ["0", "1", "60"])
+def test_a_server_that_always_asks_for_a_moment_is_not_asked_for_ever(scene: Scene, seconds: str):
+    talk(scene)
+    end = scene.turn(Fail(429, "rate_limit_error", "Slow down", {"Retry-After": seconds}))
+    assert scene.jobs() == [("Stop", "waiting", 1, end.at + jobs.BACK_OFF[0])]
 
 
 @pytest.mark.parametrize(("step", "said"), LASTING)

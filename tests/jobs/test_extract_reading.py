@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from pathlib import Path
 from typing import SupportsIndex
 
@@ -65,6 +64,15 @@ def test_a_long_conversation_is_looked_at_window_by_window_nothing_left_out_noth
     assert sum(end.messages for end in ends) == 60
     assert scene.cursor() is not None
     nothing_new(scene)
+
+
+def test_the_rest_of_a_long_conversation_does_not_wait_for_further_turns(scene: Scene):
+    scene.settings["extract.every"] = "2"
+    scene.transcript().person(*map(long, range(12)))
+    assert scene.turn().gate == "every"
+    assert scene.turn(NOTHING).outcome == "more"
+    scene.api.steps = [NOTHING]
+    assert scene.work().outcome == "nothing"
 
 
 def test_what_a_window_taught_is_known_in_the_next_one(scene: Scene):
@@ -175,12 +183,14 @@ def test_after_a_compaction_the_summary_is_not_shown_and_what_follows_is(scene: 
 def test_a_resumed_session_that_goes_on_in_another_file(scene: Scene, told: Transcript):
     (scene.directory / "elsewhere").mkdir()
     path = scene.directory / "elsewhere" / "s.jsonl"
-    shutil.copy(told.path, path)
+    mode = json.dumps({"type": "mode", "mode": "normal"})
+    path.write_text(mode + "\n" + told.path.read_text(encoding="utf-8"), encoding="utf-8")
     other = Transcript(path, "resumed")
     other.last = told.last
     other.person("after the resumption")
     scene.turn(NOTHING, path=path)
     assert scene.shown() == ["after the resumption"]
+    assert scene.events() == [], "it is another file, and not one that was written anew"
     cursor = scene.cursor()
     assert cursor is not None and cursor.transcript == str(path)
 

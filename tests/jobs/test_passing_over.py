@@ -48,8 +48,9 @@ def test_a_moment_is_read_however_it_is_written_and_without_a_zone_as_utc(at: st
 
 
 def test_what_does_not_say_when_was_said_with_the_one_before_it():
-    unknown = [entry("a", ""), entry("b"), entry("c", "yesterday"), entry("d", "2026-03-02T10:00:05Z")]
-    assert paused(*unknown, since=TEN, until=TEN + 1) == ["b", "c"]
+    later = entry("d", "2026-03-02T10:00:05Z")
+    said = [entry("a", ""), entry("b"), entry("c", "yesterday"), entry("c2", ""), later, entry("e", "")]
+    assert paused(*said, since=TEN, until=TEN + 1) == ["b", "c", "c2"]
     assert paused(entry("x", "0001-01-01T00:00:00"), entry("y", "9999-12-31T23:59:59Z"), since=TEN, until=None) == ["y"]
 
 

@@ -54,3 +54,15 @@ def test_what_is_no_memory_is_not(one: ToolCall):
 
 def test_what_a_subagent_wrote_is_not_the_main_agents_doing():
     assert own_saves([said(call("Write", f"{FOLDER}/a.md"), kind="subagent")], [FOLDER]) == []
+
+
+def test_what_failed_or_was_not_permitted_was_not_saved():
+    def result(identity: str, *, failed: bool) -> Entry:
+        return Entry(
+            "r", None, "tool", "no", "", "s", "main", "/", "", 2, 20, b"87654321", answers=identity, failed=failed
+        )
+
+    first = ToolCall("Write", "toolu_1", f"{FOLDER}/a.md", None)
+    second = ToolCall("Write", "toolu_2", f"{FOLDER}/b.md", None)
+    told = [said(first, second), result("toolu_1", failed=True), result("toolu_2", failed=False)]
+    assert own_saves(told, [FOLDER]) == ["b.md"]
