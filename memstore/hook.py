@@ -20,10 +20,13 @@ SECONDS = {
     "PostToolUse": 5.0,
     "PostToolUseFailure": 3.0,
     "Stop": 5.0,
-    "PreCompact": 5.0,
+    "PreCompact": 20.0,
     "SessionEnd": 1.3,
 }
-"""The events that are known, and after how many seconds each is given up. `work` is no event and has all the time."""
+"""The events that are known, and after how many seconds each is given up. `work` is no event and has all the time.
+
+A compaction may wait 15 seconds for notes (`hooking.NOTES_WAIT`).
+"""
 
 LARGEST = 8 * 1024 * 1024
 """Bytes of input that are looked at. A file that is larger than that is no memory."""

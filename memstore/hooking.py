@@ -9,6 +9,7 @@
 | PostToolUseFailure of Write, Edit | the row counts as given up, at once |
 | PostToolUse of Bash | where the command speaks of the folder, a worker looks at the files |
 | Stop, PreCompact, SessionEnd | a job for the extraction; after Stop the index lines that waited are due |
+| PreCompact | waits for an update of the session's notes that is going on, for none that has yet to begin |
 
 In a fork that memstore made of a session nothing of this is done (`claude/forks.py` says what is).
 Where the client's own switches turn memory off, nothing is done. Where saving is paused, rows are still kept, so that
@@ -30,6 +31,10 @@ from memstore.store.quick import Record
 _ENDS = ("Stop", "PreCompact", "SessionEnd")
 _PATIENCE = {"UserPromptSubmit": 100, "PreToolUse": 200, "PostToolUseFailure": 200, "SessionEnd": 300}
 """Milliseconds for the store's lock; half a second for the others."""
+
+NOTES_WAIT = 15.0
+"""Seconds that a compaction waits for notes at most, as the client's own does."""
+_LOOK = 0.1
 
 
 class Hook:
@@ -194,7 +199,34 @@ class Hook:
             records.append(("job", (job, event.session_id, event.transcript, cwd, self._name, self._now)))
         if self._name == "Stop":
             records.append(("ended", (event.session_id, here[1], here[2], self._now)))
-        return "", self._keep(home, store, records, event, here, [], quiet=True) if records else ""
+        # Looked at before the worker is started: what it begins now is nobody's to wait for.
+        begun = self._begun_notes(home, store, event.session_id) if self._name == "PreCompact" else None
+        told = self._keep(home, store, records, event, here, [], quiet=True) if records else ""
+        if begun is not None:
+            self._wait_for_notes(home, store, event.session_id, begun)
+        return "", told
+
+    def _begun_notes(self, home: str, store: str, session: str) -> str | None:
+        """The update of a session's notes that is going on."""
+        connection = self._open(home, store)
+        if isinstance(connection, str):
+            return None
+        try:
+            return sessions.running_notes(connection, session)
+        except quick.Error:
+            return None
+        finally:
+            connection.close()
+
+    def _wait_for_notes(self, home: str, store: str, session: str, run: str) -> None:
+        """Returns when this update has ended or its worker is gone, after `NOTES_WAIT` at the latest."""
+        from memstore.store.worker_turn import is_working
+
+        directory, end = os.path.join(home, "stores", store), time.monotonic() + NOTES_WAIT
+        while time.monotonic() < end and is_working(directory, "extract"):
+            if self._begun_notes(home, store, session) != run:
+                return
+            time.sleep(_LOOK)
 
     # The store
 

@@ -10,18 +10,21 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
+from memstore import noted
 from memstore.app import Memstore
 from memstore.claude import nearby
 from memstore.claude.hooks import Event, plain_text
 from memstore.claude.paths import index_is_loaded
 from memstore.core.index_lines import CLIENT, loaded_view, measure
 from memstore.core.model import INDEX_NAME
-from memstore.errors import MemstoreError, Mendable, NotFound, StoreBusy
+from memstore.core.notes_text import units
+from memstore.errors import MemstoreError, Mendable, NotFound, SettingRefused, StoreBusy
 from memstore.files.report import SyncReport
 from memstore.hooking import changes_line
 from memstore.place import Place, find_place
 from memstore.store import jobs, quick, runs, sessions, spool
 from memstore.store.inbox import Arrival
+from memstore.store.settings import load as load_settings
 from memstore.world import World
 
 Starter = Callable[[str, str, list[str]], None]
@@ -117,12 +120,13 @@ class _Start:
                 self._start_worker(app.place.home.path, app.place.store, [self._folder])
         index = self._index_lines() if self._loads else []
         context = [*_pause_lines(paused), *index, *self._news(app, heard)]
+        notes = "" if paused or self._event.source != "compact" else self._notes(app)
         if not busy and store.writable:
             self._remember(app)
         trouble = _trouble(report)
         if busy:
             trouble = "another process keeps the store locked; memories are brought up to date later"
-        return _within(context), _line(trouble)
+        return _with_notes(context, notes), _line(trouble)
 
     def _make_folder(self, app: Memstore) -> None:
         """The client makes the folder for its first session, as was seen, after this hook has run: too late to be
@@ -182,6 +186,15 @@ class _Start:
         if failed:
             told.append(f"memstore: {failed} failed {'job' if failed == 1 else 'jobs'}: see `memstore extract status`")
         return told
+
+    def _notes(self, app: Memstore) -> str:
+        """What the session goes on from when its conversation was taken away."""
+        try:
+            with app.store.view() as connection:
+                settings = load_settings(self._place.home.path, self._env, connection)
+        except SettingRefused:
+            return ""
+        return noted.notes_of(app.store, settings, self._session)
 
     def _remember(self, app: Memstore) -> None:
         root = self._place.root
@@ -263,12 +276,20 @@ def _pause_lines(scopes: Sequence[str]) -> list[str]:
     return [f"memstore: automatic saving is paused for {where}; `memstore resume` ends that"]
 
 
-def _within(lines: Sequence[str]) -> str:
+def _with_notes(lines: Sequence[str], notes: str) -> str:
+    """The lines, and what is left of the room for notes; these have most of it where they need it."""
+    wanted = noted.told(notes, _MOST_TOLD)
+    told = _within(lines, _MOST_TOLD - min(units(wanted) + 1, noted.LEAST))
+    shown = noted.told(notes, _MOST_TOLD - units(told) - 1)
+    return "\n".join(filter(None, (told, shown)))
+
+
+def _within(lines: Sequence[str], most: int) -> str:
     """The lines that there is room for, whole, and how many there is none for."""
-    told, units = list[str](), 0
+    told, used = list[str](), 0
     for number, line in enumerate(lines):
-        units += len(line.encode("utf-16-le")) // 2 + 1
-        if units > _MOST_TOLD:
+        used += units(line) + 1
+        if used > most:
             return "\n".join((*told, f"({len(lines) - number} more lines: `memstore status` and `memstore log`)"))
         told.append(line)
     return "\n".join(told)

@@ -199,6 +199,14 @@ def without_line(connection: apsw.Connection, session: str) -> list[tuple[str, s
     return [(str(row[0]), str(row[1])) for row in rows]
 
 
+def running_notes(connection: apsw.Connection, session: str) -> str | None:
+    """The run that is bringing a session's notes up to date, by its id; perhaps that of a worker that is gone."""
+    row = connection.execute(
+        "SELECT id FROM run WHERE kind = 'notes' AND session = ? AND state = 'running'", (session,)
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
 def failed_jobs(connection: apsw.Connection) -> int:
     """How many jobs failed and wait for somebody to look."""
     row = connection.execute("SELECT count(*) FROM job WHERE state = 'failed'").fetchone()
