@@ -26,7 +26,7 @@ from tests.store.stores import STORE, ticking
 START = int(datetime(2026, 3, 2, 10, tzinfo=UTC).timestamp())
 """A Monday."""
 
-FOLDER = "/home/me/.claude/projects/-srv-shop/memory"
+FOLDER = "/srv/me/.claude/projects/-srv-shop/memory"
 
 
 class Transcript:

@@ -137,7 +137,7 @@ def test_switched_off_everything_is_passed_over_for_good(scene: Scene):
 def test_a_turn_in_which_the_agent_saved_itself_is_passed_over(scene: Scene):
     transcript = scene.transcript()
     transcript.person("please always use bun here")
-    transcript.agent("Saved.", ("Write", {"file_path": "/home/me/.claude/projects/-srv-shop/memory/bun.md"}))
+    transcript.agent("Saved.", ("Write", {"file_path": "/srv/me/.claude/projects/-srv-shop/memory/bun.md"}))
     end = scene.turn()
     assert (end.outcome, end.gate) == ("skipped", "saved")
     assert "bun.md" in end.reason
@@ -149,7 +149,7 @@ def test_a_turn_in_which_the_agent_saved_itself_is_passed_over(scene: Scene):
 def test_what_the_agent_could_not_save_is_looked_at(scene: Scene):
     transcript = scene.transcript()
     transcript.person("please always use bun here")
-    transcript.agent("Saving.", ("Write", {"file_path": "/home/me/.claude/projects/-srv-shop/memory/bun.md"}))
+    transcript.agent("Saving.", ("Write", {"file_path": "/srv/me/.claude/projects/-srv-shop/memory/bun.md"}))
     result = {"type": "tool_result", "tool_use_id": "toolu_1_0", "content": "not permitted", "is_error": True}
     transcript.write(transcript.row("user", message={"role": "user", "content": [result]}))
     assert scene.turn(BUN, Say("Kept.")).outcome == "saved"
@@ -159,7 +159,7 @@ def test_with_look_it_is_looked_at_all_the_same(scene: Scene):
     scene.settings["extract.after_own_save"] = "look"
     transcript = scene.transcript()
     transcript.person("please always use bun here")
-    transcript.agent("Saved.", ("Write", {"file_path": "/home/me/.claude/projects/-srv-shop/memory/bun.md"}))
+    transcript.agent("Saved.", ("Write", {"file_path": "/srv/me/.claude/projects/-srv-shop/memory/bun.md"}))
     assert scene.turn(Say("It is there.")).outcome == "nothing"
 
 
