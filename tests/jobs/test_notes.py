@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from memstore.core.notes_text import TEMPLATE, sections
 from memstore.errors import Conflict, SettingRefused
 from memstore.jobs.notes import TURNS, Custom, NotesRun
 from memstore.jobs.notes_prompt import rules, task
-from memstore.store import runs
+from memstore.store import ending, runs
 from tests.jobs.noting import Notes, answers, edit
 from tests.jobs.scene import Scene
 from tests.messages_api import Blocks, Fail, Say, Use
@@ -273,6 +274,20 @@ def test_notes_that_somebody_changed_meanwhile_are_tried_again(notes: Notes, sce
     ]
     assert NotesRun(scene.around(), notes.claimed(10**18)).run().outcome == "saved"
     assert "by hand" in notes.text and "testing the cache" in notes.text
+
+
+def test_a_worker_that_dies_in_the_middle_leaves_all_as_it_was(notes: Notes, scene: Scene):
+    scene.cancelled = lambda: bool(scene.api.bodies) and sys.exit("killed")
+    with pytest.raises(SystemExit):
+        notes.update(edit("Current", "porting"))
+    assert notes.memory is None and notes.cursor is None
+    with scene.store.change() as connection:
+        ending.close_interrupted(connection, "notes", scene.clock())
+    scene.cancelled = lambda: False
+    scene.api.steps = list(SAVED)
+    assert NotesRun(scene.around(), notes.claimed(10**18)).run().outcome == "saved"
+    assert notes.memory is not None and notes.memory.version == 1 and notes.says("Current") == "porting the cache"
+    assert [run.outcome for run in scene.runs()] == ["failed", "saved"] and scene.runs()[0].usage.prompt > 0
 
 
 def test_two_updates_of_a_session_do_not_overlap(notes: Notes, scene: Scene):
