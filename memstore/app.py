@@ -220,11 +220,13 @@ class Memstore:
         from memstore.files.watch_lock import watcher_of
         from memstore.outcomes import Status
         from memstore.sessions import paused
+        from memstore.standing import standing
 
         report = replace(self.files.absorb(), omitted=self.files.omissions())
         watcher = watcher_of(self.store.directory)
         counts, resting = self.store.counts(), tuple(paused(self))
-        return Status(self.place, counts, report, self.store.schema(), self.store.engine, watcher, resting)
+        extraction = standing(self.store, self.place.home.path, self.world)
+        return Status(self.place, counts, report, self.store.schema(), self.store.engine, watcher, resting, extraction)
 
     # Undo
 

@@ -16,7 +16,7 @@ from memstore import noting
 from memstore.claude.root import Root, find_root
 from memstore.core.model import NOTES_KIND, SHELF, Provenance
 from memstore.core.settings import Settings
-from memstore.errors import Conflict, MemstoreError, ModelUnset, PlaceRefused, SettingRefused, StoreUnavailable
+from memstore.errors import Conflict, MemstoreError, ModelError, PlaceRefused, SettingRefused, StoreUnavailable
 from memstore.jobs import llm
 from memstore.jobs.bash import Programs
 from memstore.jobs.extract import Around, Extraction
@@ -129,10 +129,10 @@ class Worker:
             return False
 
     def preview(self, job: Job) -> tuple[RunEnd, tuple[Step, ...]]:
-        """What a run would come to and save; only what it cost is on record. Raises ModelUnset and SettingRefused."""
+        """What a run would come to and save; only what it cost is on record. Raises ModelError, SettingRefused."""
         settings, hold = allowed(self._store, self._home, self._world)
         if hold is not None:
-            raise ModelUnset(hold.reason, hint=hold.step)
+            raise ModelError(hold.reason, hint=hold.step)
         return _ended(self._extraction(job, settings, dry=True))
 
     def _work(self, job: Job, settings: Settings) -> None:

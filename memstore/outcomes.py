@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from memstore.core.model import Memory, Operation
 from memstore.files.report import SyncReport
 from memstore.files.watch_lock import Watcher
 from memstore.place import Place
+
+if TYPE_CHECKING:
+    from memstore.standing import Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,10 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How things stand here. `watcher` None: no process watches the folder. `paused`: where automatic saving rests."""
+    """How things stand here. `watcher` None: no process watches the folder. `paused`: where automatic saving rests.
+
+    `extraction`: what waits for it and why.
+    """
 
     place: Place
     counts: dict[str, int]
@@ -42,4 +49,5 @@ class Status:
     schema: int
     engine: str
     watcher: Watcher | None
-    paused: tuple[str, ...] = ()
+    paused: tuple[str, ...]
+    extraction: Standing

@@ -66,10 +66,10 @@ def standing(store: Store, home: str, world: World) -> Standing:
     now = world.clock()
     with store.view() as connection:
         spent, unknown = runs.cost_since(connection, day_of(now))
-        waiting, running, parked = (
-            tuple(job for job in found(connection) if job.kind == KIND)
-            for found in (jobs.waiting, jobs.orphaned, jobs.parked)
+        waiting, running = (
+            tuple(job for job in found(connection) if job.kind == KIND) for found in (jobs.waiting, jobs.orphaned)
         )
+        parked = tuple(jobs.parked(connection))
         last = tuple(runs.newest(connection, KIND, _SESSIONS))
         try:
             settings = kept.load(home, world.environment, connection)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memstore.errors import ModelUnset
+from memstore.errors import ModelError
 from memstore.extracting import Drained, Worker, drain
 from memstore.store import jobs, runs, sessions
 from memstore.store import settings as kept
@@ -346,7 +346,7 @@ def test_a_preview_without_a_model_says_what_to_do(tmp_path: Path):
     shop.talk()
     with shop.memories.store.view() as connection:
         (job,) = jobs.waiting(connection)
-    with pytest.raises(ModelUnset) as told:
+    with pytest.raises(ModelError) as told:
         shop.worker().preview(job)
     assert "ANTHROPIC_API_KEY" in told.value.hint
     shop.close()

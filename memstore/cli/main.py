@@ -43,7 +43,13 @@ SECTIONS: dict[str, dict[str, str]] = {
         "import": "transfer",
         "export": "transfer",
     },
-    "Sessions": {"pause": "pausing", "resume": "pausing", "config": "config", "hook": "hook"},
+    "Sessions": {
+        "extract": "extract",
+        "pause": "pausing",
+        "resume": "pausing",
+        "config": "config",
+        "hook": "hook",
+    },
     "Agents": {"mcp": "mcp", "install": "install", "uninstall": "install", "prompt": "prompt"},
     "Place": {"where": "where", "doctor": "doctor", "trust": "consent", "link": "linking", "demo": "demo"},
 }

@@ -181,6 +181,7 @@ def status(state: State) -> None:
             found = replace(found, files=replace(shown, omitted=found.files.omitted))
     if state.json:
         from memstore.cli.shaping import files_shape
+        from memstore.cli.standing_told import brief_shape
 
         place = found.place
         shape = {
@@ -192,6 +193,7 @@ def status(state: State) -> None:
             "counts": found.counts,
             "watch": _watcher_shape(found.watcher),
             "paused": list(found.paused),
+            "extraction": brief_shape(found.extraction),
             "files": files_shape(found.files),
         }
         state.emit("status", shape)
@@ -201,6 +203,8 @@ def status(state: State) -> None:
 
 
 def _facts(found: Status, undecided: bool) -> list[tuple[str, str]]:
+    from memstore.cli.standing_told import brief
+
     counts, files, place = found.counts, found.files, found.place
     if files.folder is None:
         folder = f"{place.placement.directory} (nothing is projected there)"
@@ -217,8 +221,7 @@ def _facts(found: Status, undecided: bool) -> list[tuple[str, str]]:
     ]
     if not place.placement.enabled:
         facts.append(("note", f"the client's memory is switched off: {place.placement.why}"))
-    if counts["failed_jobs"]:
-        facts.append(("jobs", f"{plural(counts['failed_jobs'], 'job')} failed"))
+    facts += brief(found.extraction)
     if found.paused:
         facts.append(("paused", f"{', '.join(found.paused)}: automatic saving rests until `memstore resume`"))
     facts += map(absorbed, files.absorbed)

@@ -1,10 +1,10 @@
 """The JSON that commands print: one object on one line, `{"memstore": 1, "command": NAME, ...}`.
 
 `memstore` is the version of these shapes: within one version keys are only added, so a reader ignores those
-it does not know. `SHAPES` gives the keys of each command. In it "text", "number" and "flag" are what they
-say, "time" is a text such as 2026-03-01T12:00:00.000000Z (UTC), "token" the 12 hex characters that name a
-version; "... or null" may be null; a list holds any number of what it shows. The output is ASCII: other
-characters, halves of characters too, stand as \\u escapes. The text of a memory is `content` with
+it does not know. `SHAPES` gives the keys of each command, and of each subcommand where they differ. In it "text",
+"number" and "flag" are what they say, "time" is a text such as 2026-03-01T12:00:00.000000Z (UTC), "token" the 12
+hex characters that name a version; "... or null" may be null; a list holds any number of what it shows. The output
+is ASCII: other characters, halves of characters too, stand as \\u escapes. The text of a memory is `content` with
 `encoding` "utf-8", or "base64" for bytes that are not UTF-8. An error is `{"memstore": 1, "error": ERROR}`,
 beside its exit code. `shaping` makes the objects.
 """
@@ -139,6 +139,41 @@ BLAMED: Shape = {
 INSTALLED: Shape = {
     "changes": [{"kind": "text", "path": "text", "change": "text"}], "warnings": ["text"], "done": "flag",
 }  # fmt: skip
+# A job of the extraction: what waits, is looked at, or is parked.
+JOB: Shape = {
+    "kind": "text",
+    "session": "text",
+    "turns": "number",  # how many turns ended that it is for
+    "event": "text",  # what asked for it: Stop, PreCompact, SessionEnd, or more where a run left something
+    "since": "time",
+    "due_at": "time or null",
+    "tries": "number",
+    "note": "text or null",  # why it was not done the last time
+}
+RUN: Shape = {
+    "id": "text",
+    "kind": "text",  # extract, or preview for a dry run
+    "session": "text",
+    "state": "text",
+    "outcome": "text or null",  # saved, nothing, skipped, more, failed
+    "gate": "text or null",  # why it was skipped: off, saved, substance, every
+    "reason": "text",
+    "started_at": "time",
+    "ended_at": "time or null",
+    "turns": "number",  # answers of the model
+    "messages": "number",  # that it was shown
+    "unread": "number",  # lines or turns of the transcript that could not be read
+    "saved": "savings or null",
+    "model": "text or null",
+    "via": "text or null",
+    "input_tokens": "number",  # all that went in
+    "output_tokens": "number",
+    "cache_read": "number",
+    "cache_written": "number",
+    "cache_hit": "number",  # per cent of what went in
+    "cost": "fraction or null",  # US dollars; null: not known, or nothing was asked
+    "events": [{"kind": "text", "text": "text", "at": "time"}],  # tools: denied, refused, used; and remarks
+}
 ERROR: Shape = {"kind": "text", "code": "number", "message": "text", "hint": "text"}
 
 SHAPES: dict[str, Shape] = {
@@ -164,11 +199,38 @@ SHAPES: dict[str, Shape] = {
         "counts": "counts",
         "watch": "watcher or null",
         "paused": ["text"],  # where automatic saving rests
+        # Sessions that wait for the extraction, their turns, and what keeps all of them waiting.
+        "extraction": {"waiting": "number", "turns": "number", "parked": "number", "held": "hold or null"},
         "files": FILES,
     },
     "pause": {"paused": ["text"]},
     "resume": {"paused": ["text"]},
     "config": {"settings": [CONFIGURED]},
+    "extract status": {
+        "enabled": "flag or null",  # null: what is set cannot be used, and held says why
+        "via": "text or null",
+        "model": "text or null",
+        "credential": "text or null",  # the variable that is sent from
+        "held": "hold or null",  # what keeps all jobs waiting
+        "working": "flag",  # a worker is at it
+        "waiting": [JOB],
+        "running": [JOB],
+        "parked": [JOB],
+        "last": [RUN],  # of each session
+        "spent": "fraction",  # US dollars, today
+        "unknown_costs": "number",  # runs of today whose cost is not known
+        "budget": "fraction or null",
+    },
+    "extract log": {"runs": [RUN]},
+    "extract run": {
+        "dry_run": "flag",
+        "runs": [RUN],
+        "diffs": [DIFF],  # with --dry-run: what would be saved
+        "waiting": "number",  # sessions that were left
+        "held": "hold or null",
+        "elsewhere": "flag",  # another worker is at it
+    },
+    "extract retry": {"due": "number"},
     "log": {
         "operations": [
             {
@@ -271,6 +333,13 @@ NAMED: dict[str, object] = {
     "saved": SAVED,
     "claim": {"store": "text", "root": "text", "ours": "flag"},
     "proxy": {"variable": "text", "host": "text"},
+    "hold": {"reason": "text", "step": "text"},
+    "savings": {
+        "operation": "text",
+        "seq": "number",  # `memstore undo` takes it
+        "undone_by": "number or null",
+        "made": [{"path": "text", "change": "text", "version": "number", "token": "token"}],
+    },
     "watcher": {"pid": "number", "since": "time", "folder": "text or null"},
 }
 """What the words of `SHAPES` stand for that name a whole object."""

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
 
 from memstore.cli.folder import tell_each
 from memstore.cli.state import State, json_option
+from memstore.cli.stopping import until_told
 from memstore.cli.telling import tell_conflicts, tell_troubles
 from memstore.cli.terminal import plural, printable
 
 if TYPE_CHECKING:
     from memstore.app import Memstore
     from memstore.files.report import SyncReport
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(slots=True)
@@ -58,7 +55,7 @@ def watch(state: State, interval: float) -> None:
     With --json: an object on a line of its own for each look that has news, the first one at once.
     """
     sums = _Sums()
-    with _until_told() as stopped:
+    with until_told() as stopped:
         while not stopped():  # it comes back where the directory has another folder or store by now
             with state.open(make=True) as memories:
                 _watch(state, memories, interval, stopped, sums)
@@ -85,24 +82,3 @@ def _tell(state: State, report: SyncReport) -> None:
     tell_each(state, report)
     tell_conflicts(state, report.absorbed)
     tell_troubles(state, report)
-
-
-@contextmanager
-def _until_told() -> Iterator[Callable[[], bool]]:
-    """Whether a signal asked for the end. A second one of its kind does what it did before this was called."""
-    told: list[int] = []
-    # What is ignored stays so: nohup and shells in the background do that.
-    earlier = {number: signal.getsignal(number) for number in _SIGNALS}
-    earlier = {number: before for number, before in earlier.items() if before is not signal.SIG_IGN}
-
-    def tell(number: int, _: FrameType | None) -> None:
-        told.append(number)
-        signal.signal(number, earlier[signal.Signals(number)] or signal.SIG_DFL)
-
-    try:
-        for number in earlier:
-            signal.signal(number, tell)
-        yield lambda: bool(told)
-    finally:
-        for number, before in earlier.items():
-            signal.signal(number, before or signal.SIG_DFL)

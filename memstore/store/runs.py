@@ -182,10 +182,23 @@ def log(connection: apsw.Connection, limit: int = -1, *, session: str | None = N
 
 
 def newest(connection: apsw.Connection, kind: str, limit: int) -> list[Run]:
-    """The newest run of each of the sessions that came last, newest first."""
-    return _runs(
-        connection, "WHERE r.seq IN (SELECT max(seq) FROM run WHERE kind = ? GROUP BY session)", (kind,), limit=limit
+    """The newest run of each of the sessions that came last, newest first.
+
+    A run that found nobody had said anything hides none that looked: each session ends with such a one.
+    """
+    found = "SELECT coalesce(max(seq) FILTER (WHERE gate IS NOT 'substance'), max(seq)) FROM run WHERE kind = ?"
+    return _runs(connection, f"WHERE r.seq IN ({found} GROUP BY session)", (kind,), limit=limit)
+
+
+def sessions(connection: apsw.Connection, beginning: str) -> list[str]:
+    """The sessions that have a job or a run and whose id begins so."""
+    rows = many(
+        connection,
+        "SELECT session FROM (SELECT session FROM job UNION SELECT session FROM run)"
+        " WHERE substr(session, 1, length(?1)) = ?1 ORDER BY session",
+        (beginning,),
     )
+    return [str(row[0]) for row in rows]
 
 
 def events(connection: apsw.Connection, run: int) -> list[Event]:
@@ -213,18 +226,26 @@ def untold(connection: apsw.Connection) -> list[Run]:
 def saved_untold(connection: apsw.Connection) -> list[tuple[int, list[str]]]:
     """What the runs of which no session was told saved: the number of each operation, and the memories' paths.
 
-    Notes of sessions are not told of.
+    Notes of sessions are not told of, nor what was taken back already.
     """
     found: dict[int, list[str]] = {}
     for seq, path in many(
         connection,
         "SELECT r.operation, coalesce((SELECT path FROM memory m WHERE m.pk = v.memory), v.path)"
+        " || iif(v.state = 'retired', ' (deleted)', '')"
         " FROM run r JOIN version v ON v.operation = r.operation WHERE r.told = 0 AND r.kind <> ?"
+        " AND NOT EXISTS (SELECT 1 FROM operation o JOIN operation u ON u.undoes = o.id WHERE o.seq = r.operation)"
         " ORDER BY r.operation, v.pk",
         (NOTES_KIND,),
     ):
         found.setdefault(int(seq), []).append(str(path))
     return list(found.items())
+
+
+def taken_back(connection: apsw.Connection, operation: str) -> int | None:
+    """The number of the operation that took another one back."""
+    row = one(connection, "SELECT max(seq) FROM operation WHERE undoes = ?", (operation,))
+    return None if row is None else row[0]
 
 
 def tell(connection: apsw.Connection, identities: Sequence[str]) -> None:

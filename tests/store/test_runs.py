@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memstore.core.changes import ChangeSet, Revise
+from memstore.core.changes import ChangeSet, Retire, Revise
 from memstore.core.usage import Usage
 from memstore.errors import Conflict, Defect, StaleVersion, StoreUnavailable
 from memstore.store import ending, jobs, runs, sessions
@@ -268,6 +268,22 @@ def test_the_cursor_moves_also_back_when_the_transcript_was_written_anew(store: 
     with store.view() as connection:
         assert runs.cursor(connection, "extract", "s") == cursor
         assert runs.cursor(connection, "notes", "s") is None
+
+
+def test_a_session_is_told_what_was_deleted_and_not_what_was_taken_back(store: Store):
+    put(store, create("old"), create("good"))
+    for number, changes in enumerate([(create("new"), Retire("old", at(store, "old").token)), (create("bad"),)]):
+        begin(store, f"s{number}", f"run {number}", at=20 + number)
+        change_set = ChangeSet(f"saves {number}", "extract", 30, who(), changes)
+        store.finish_run(RunEnd(f"run {number}", "saved", 30), change_set)
+    with store.view() as connection:
+        (first, one), (second, other) = runs.saved_untold(connection)
+        assert (one, other) == (["new.md", "old.md (deleted)"], ["bad.md"])
+        assert runs.taken_back(connection, "saves 1") is None
+    store.apply(ChangeSet("back", "undo", 40, who(), (Retire("bad", at(store, "bad").token),), undoes="saves 1"))
+    with store.view() as connection:
+        assert runs.saved_untold(connection) == [(first, one)]
+        assert runs.taken_back(connection, "saves 1") == second + 1
 
 
 def test_the_runs_and_jobs_of_another_kind_of_worker_are_left_to_it(store: Store):
