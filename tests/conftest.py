@@ -34,7 +34,7 @@ GIT_CONFIG = """\
 
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home directory, which HOME, the XDG directories and MEMSTORE_HOME point into."""
+    """An empty home directory, which HOME, the XDG directories and MEMSTORE_HOME point into. There is no client."""
     for name in list(os.environ):
         if name.startswith(FOREIGN) or name in FOREIGN_NAMES:
             monkeypatch.delenv(name)
@@ -42,6 +42,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     (place / ".gitconfig").write_text(GIT_CONFIG, encoding="utf-8")
     isolated = {
         "HOME": place,
+        "MEMSTORE_CLAUDE": place / "no-client",
         "MEMSTORE_HOME": place / "memstore",
         "XDG_CACHE_HOME": place / ".cache",
         "XDG_CONFIG_HOME": place / ".config",

@@ -14,7 +14,7 @@ from typing import Literal
 
 from memstore.errors import Defect, SettingRefused
 
-Kind = Literal["bool", "int", "choice", "text", "money"]
+Kind = Literal["bool", "int", "choice", "text", "path", "money"]
 Source = Literal["environment", "store", "user", "default"]
 Value = bool | int | str
 """What a setting holds. Money is a whole number of millionths of a US dollar, as `run.cost_microusd` is."""
@@ -62,6 +62,8 @@ class Key:
                 return "US dollars such as 0.50; 0 for no limit"
             case "text":
                 return "1 to 200 ASCII characters without a space"
+            case "path":
+                return "a name, or a whole path, of at most 1000 characters"
 
 
 _KEYS = (
@@ -80,7 +82,8 @@ _KEYS = (
         "extract.bash", "choice", "off", "whether a run may start programs that only read, from a fixed table",
         ("off", "read"), personal=True,
     ),
-    Key("model.extract", "text", DEFAULT_MODEL, "the model that extracts"),
+    Key("claude", "path", "claude", "the client's program, for its own fork: on PATH, or a whole path", personal=True),
+    Key("model.extract", "text", DEFAULT_MODEL, "the model that extracts, where the API is asked"),
     Key("model.notes", "text", DEFAULT_MODEL, "the model that keeps the notes of a session"),
     Key("budget.run", "money", 0, "what one run may cost", personal=True),
     Key("budget.day", "money", 0, "what the runs of one day may cost", personal=True),
@@ -136,6 +139,8 @@ def _read(key: Key, text: str) -> Value | None:
             return None if found is None else int(found[1]) * MICRO + int((found[2] or "").ljust(6, "0"))
         case "text":
             return text if _WORD.fullmatch(text) else None
+        case "path":
+            return text if 0 < len(text) <= 1_000 and text.isprintable() else None
 
 
 @dataclass(frozen=True, slots=True)

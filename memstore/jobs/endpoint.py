@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
@@ -72,10 +73,15 @@ class Endpoint:
 
     def struck(self, text: str) -> str:
         """A text of somebody else's with every secret taken out, on one line, at most 200 characters."""
-        for secret in self.secrets:
-            text = text.replace(secret, "***")
-        line = " ".join(_SECRET.sub("sk-***", text).split())
-        return line if len(line) <= 200 else line[:199] + "…"
+        return struck(text, self.secrets)
+
+
+def struck(text: str, secrets: tuple[str, ...]) -> str:
+    """A text of somebody else's with these secrets taken out, on one line, at most 200 characters."""
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    line = " ".join(_SECRET.sub("sk-***", text).split())
+    return line if len(line) <= 200 else line[:199] + "…"
 
 
 def find_credential(environment: Mapping[str, str]) -> Credential | None:
@@ -153,7 +159,7 @@ def find_endpoint(environment: Mapping[str, str]) -> Endpoint:
     if credential is None:
         raise ModelUnset(f"no model can be asked: neither {KEY} nor {TOKEN} is set", hint=_unset_hint(environment))
     address = find_address(environment)
-    return Endpoint(credential, address, find_proxy(environment, address), _secrets(environment))
+    return Endpoint(credential, address, find_proxy(environment, address), secrets_of(environment))
 
 
 def _exempt(parts: SplitResult, listed: str) -> bool:
@@ -164,9 +170,10 @@ def _exempt(parts: SplitResult, listed: str) -> bool:
 
 
 def _unset_hint(environment: Mapping[str, str]) -> str:
+    client = "or let the client's own fork think: `memstore config set extract.via client`"
     if environment.get(CLIENT_TOKEN):
-        return f"{CLIENT_TOKEN} serves the client alone: set {KEY} where sessions start"
-    return f"set {KEY} in the environment in which sessions start"
+        return f"{CLIENT_TOKEN} serves the client alone: set {KEY} where sessions start, {client}"
+    return f"set {KEY} in the environment in which sessions start, {client}"
 
 
 def _host(parts: SplitResult) -> str:
@@ -176,15 +183,16 @@ def _host(parts: SplitResult) -> str:
     return f"{shown}:{parts.port}" if parts.port is not None else shown
 
 
-def _secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
+def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
     """The values that nobody may see, longest first; those of under four characters are parts of other words.
 
-    Some gateways take their token as a part of the path: long parts count as one. Of a fit address only.
+    Some gateways take their token as a part of the path: long parts count as one.
     """
     found = [environment.get(name, "").strip() for name in (KEY, TOKEN, CLIENT_TOKEN)]
     for line in environment.get(HEADERS, "").split("\n"):
         found.append(line.partition(":")[2].strip())
-    found += [part for part in urlsplit(environment.get(BASE, "")).path.split("/") if len(part) >= 16]
+    with suppress(ValueError):
+        found += [part for part in urlsplit(environment.get(BASE, "")).path.split("/") if len(part) >= 16]
     names = ("http_proxy", "https_proxy", "all_proxy")
     for name in (BASE, *names, *(name.upper() for name in names)):
         given = environment.get(name, "")

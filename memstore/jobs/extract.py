@@ -20,6 +20,7 @@ from memstore.errors import Conflict, MemstoreError, ModelBusy, ModelError, NotF
 from memstore.jobs import gates
 from memstore.jobs.bash import Programs
 from memstore.jobs.conversation import Talk, converse
+from memstore.jobs.fork import Fork
 from memstore.jobs.manifest import manifest
 from memstore.jobs.messages import Model, Reply, Request, user
 from memstore.jobs.passing_over import PassedOver, passed_over
@@ -56,7 +57,8 @@ class Around:
     """What a run works with.
 
     `directory`: the memory folder, as the model knows it. `folders`: all of the store's. `provenance`: who acts, for a
-    session in a directory. `programs`: where the person allows Bash.
+    session in a directory. `programs`: where the person allows Bash. `fork`: the client's own one, where it thinks; no
+    model is asked then.
     """
 
     store: Store
@@ -70,6 +72,7 @@ class Around:
     provenance: Provenance
     programs: Programs | None = None
     cancelled: Callable[[], bool] = lambda: False
+    fork: Fork | None = None
 
 
 @dataclass(slots=True)
@@ -84,10 +87,14 @@ class Metered:
     def reply(self, request: Request) -> Reply:
         """The answer of the model."""
         reply = self.model.reply(request)
+        self.note(reply)
+        return reply
+
+    def note(self, reply: Reply) -> None:
+        """Puts an answer on record."""
         self.replies.append(reply)
         with self.store.change() as connection:
             runs.record_usage(connection, self.run, self.talk.usage, self.talk.cost)
-        return reply
 
     @property
     def talk(self) -> Talk:
@@ -116,13 +123,13 @@ class Extraction:
         """
         around, job = self._around, self._job
         kind, number = (PREVIEW, None) if self._dry else (KIND, job.seq)
-        name: str | None = None
+        name, via = None, "api" if around.fork is None else "client"
         with suppress(SettingRefused):  # told when a model is asked
-            name = around.settings.word("model.extract")
+            name = around.settings.word("model.extract") if around.fork is None else None
         with around.store.change() as connection:
             if self._dry:  # whoever looks is in nobody's way, and nobody who looked before is in his
                 ending.close_interrupted(connection, PREVIEW, around.clock())
-            runs.begin(connection, self._id, kind, job.session, around.clock(), job=number, model=name, via="api")
+            runs.begin(connection, self._id, kind, job.session, around.clock(), job=number, model=name, via=via)
             cursor = runs.cursor(connection, KIND, job.session)
         try:
             return self._look(_mark(cursor, job))
@@ -145,9 +152,9 @@ class Extraction:
             end = RunEnd(self._id, "skipped", 0, shut.reason, gate=shut.gate)
             return self._finish(end, reading if shut.advance else None)
         part = window(reading.entries, over.all)
-        if part.shortened:
+        if part.shortened and self._around.fork is None:  # a fork has them in its conversation
             self._notes.append(f"{_count(part.shortened, 'long message')} of the person could not be shown in full")
-        return self._think(part, _as_far(job.transcript, mark, part) if part.more else reading)
+        return self._think(part, _as_far(job.transcript, mark, part) if part.more else reading, reading)
 
     # What is there
 
@@ -179,20 +186,18 @@ class Extraction:
 
     # The model
 
-    def _think(self, part: Window, read: Reading) -> RunEnd:
+    def _think(self, part: Window, read: Reading, there: Reading) -> RunEnd:
+        """Has a part looked at. `read`: what is read with it; `there`: and with what comes after it."""
         around = self._around
-        turns, budget = around.settings.number("extract.turns"), around.settings.number("budget.run")
         space = self.workspace = Workspace(around.store, around.shelf, around.new_id, around.clock)
         tools = self._tools = Tools(space, part.shown, around.directory, around.clock, programs=around.programs)
-        request = Request(
-            around.settings.word("model.extract"),
-            (user(_material(part, manifest(file.memory for file in space.files() if file.memory))),),
-            LIMIT,
-            (prompt("extract", turns=turns),),
-            tools.tools,
-        )
+        listed = manifest(file.memory for file in space.files() if file.memory)
         model = Metered(around.model, around.store, self._id)
-        talk = converse(model, request, tools.act, turns=turns, budget=budget, cancelled=around.cancelled)
+        if around.fork is None:
+            request = self._request(part, listed, tools)
+        else:
+            request = around.fork.request(part, there.entries, listed)
+        talk = self._converse(model, request, tools)
         for _ in range(_ATTEMPTS):
             end = self._ending(talk, model.talk, len(part.shown))
             whole = end.outcome in ("saved", "nothing")
@@ -205,12 +210,23 @@ class Extraction:
                 if not rebased.moved:
                     raise
             if told and talk.ended == "said":
-                talk = converse(
-                    model, replace(request, messages=(*talk.messages, user(told))), tools.act, turns=turns,
-                    budget=budget, cancelled=around.cancelled, earlier=model.replies,
-                )  # fmt: skip
+                talk = self._converse(model, replace(request, messages=(*talk.messages, user(told))), tools)
         told = "others changed the same memories all the time"
         return self._finish(replace(end, outcome="failed", reason=told, gate=None, park=False))
+
+    def _request(self, part: Window, listed: str, tools: Tools) -> Request:
+        settings = self._around.settings
+        system = prompt("extract", turns=settings.number("extract.turns"))
+        return Request(settings.word("model.extract"), (user(_material(part, listed)),), LIMIT, (system,), tools.tools)
+
+    def _converse(self, model: Metered, request: Request, tools: Tools) -> Talk:
+        """Goes on after the answers that there are."""
+        around = self._around
+        if around.fork is not None:
+            return around.fork.converse(request, tools.act, model.note, tuple(model.replies))
+        turns, budget = around.settings.number("extract.turns"), around.settings.number("budget.run")
+        earlier, cancelled = tuple(model.replies), around.cancelled
+        return converse(model, request, tools.act, turns=turns, budget=budget, cancelled=cancelled, earlier=earlier)
 
     def _ending(self, talk: Talk, whole: Talk, messages: int) -> RunEnd:
         """How a run ends after this talk. What failed saves nothing: its messages are read again."""

@@ -96,12 +96,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer. `stop`: why it ended, in the API's word. `model`: who answered, as the API names it."""
+    """An answer. `stop`: why it ended, in the API's word. `model`: who answered, as the API names it.
+
+    `charge`: what whoever answered says that it cost, in millionths of a US dollar; None: nothing is said.
+    """
 
     blocks: tuple[Block, ...]
     stop: str
     usage: Usage = field(default_factory=Usage)
     model: str = ""
+    charge: int | None = None
 
     @property
     def text(self) -> str:
@@ -121,6 +125,8 @@ class Reply:
     @property
     def cost(self) -> int | None:
         """What it cost, in millionths of a US dollar; None where the model's price or its tokens are not known."""
+        if self.charge is not None:
+            return self.charge
         return None if self.usage == Usage() else cost(self.model, self.usage)
 
 

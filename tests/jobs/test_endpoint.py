@@ -51,7 +51,10 @@ def test_neither_key_nor_token_is_said_with_the_next_step():
     with pytest.raises(ModelUnset) as unset:
         find_endpoint({"ANTHROPIC_API_KEY": ""})
     assert str(unset.value) == "no model can be asked: neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN is set"
-    assert unset.value.hint == "set ANTHROPIC_API_KEY in the environment in which sessions start"
+    assert unset.value.hint == (
+        "set ANTHROPIC_API_KEY in the environment in which sessions start, or let the client's own fork think:"
+        " `memstore config set extract.via client`"
+    )
     with pytest.raises(ModelUnset) as unset:
         find_endpoint({"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-SECRET"})
     assert unset.value.hint.startswith("CLAUDE_CODE_OAUTH_TOKEN serves the client alone: set ANTHROPIC_API_KEY")
