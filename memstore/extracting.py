@@ -7,19 +7,22 @@ where the day's budget is used up, and after a failure for their next try; whoev
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from memstore import noting
+from memstore import hook, noting
 from memstore.claude.root import Root, find_root
 from memstore.core.model import NOTES_KIND, SHELF, Provenance
 from memstore.core.settings import Settings
 from memstore.errors import Conflict, MemstoreError, ModelError, PlaceRefused, SettingRefused, StoreUnavailable
 from memstore.jobs import llm
 from memstore.jobs.bash import Programs
+from memstore.jobs.choice import choose, client
 from memstore.jobs.extract import Around, Extraction
+from memstore.jobs.fork import Fork
 from memstore.jobs.messages import Reply, Request
 from memstore.jobs.notes import NotesRun
 from memstore.jobs.workspace import Step
@@ -122,8 +125,10 @@ class Worker:
             return noted or jobs.claim(connection, KIND, now)
 
     def _may_ask(self, settings: Settings) -> bool:
-        """Whether a model may be asked, also where the extraction is switched off."""
+        """Whether the API may be asked, also where the extraction is switched off, or is a fork's."""
         try:
+            if llm.configured(self._world.environment) is None:
+                return False
             return settings.flag("extract.enabled") or in_the_way(self._store, settings, self._world) is None
         except SettingRefused:
             return False
@@ -177,8 +182,20 @@ class Worker:
         return Around(
             self._store, SHELF, settings, ApiOf(world.environment), world.new_id, world.clock,
             directory=folders[0] if folders else "", folders=folders, provenance=provenance,
-            programs=_programs(settings, worktree), cancelled=self._cancelled,
+            programs=_programs(settings, worktree), cancelled=self._cancelled, fork=self._fork(job, settings),
         )  # fmt: skip
+
+    def _fork(self, job: Job, settings: Settings) -> Fork | None:
+        """The client's own fork, where it is to think."""
+        environment = self._world.environment
+        with suppress(ModelUnset, SettingRefused):  # it is told when a model is asked
+            if choose(settings, environment) == "client":
+                return Fork(
+                    partial(client, settings, environment, _repository(job.cwd)), _hook(), job.session, job.transcript,
+                    job.cwd, environment, settings.number("extract.turns"), settings.number("budget.run"),
+                    self._cancelled,
+                )  # fmt: skip
+        return None
 
     def _provenance(self, job: Job) -> tuple[Provenance, str | None]:
         """Who acted where, and that worktree if it is still there; else what the session told of it counts."""
@@ -208,6 +225,22 @@ def _programs(settings: Settings, worktree: str | None) -> Programs | None:
     # A repository may set variables of its sessions, so what starts programs is only taken from settings.
     asked = replace(settings, environment={})
     return Programs(worktree) if worktree is not None and asked.word("extract.bash") == "read" else None
+
+
+def _repository(cwd: str) -> tuple[str, ...]:
+    """The directories of the repository that a session worked in; what lies there is not started."""
+    try:
+        root = find_root(cwd)
+    except PlaceRefused:
+        return ()
+    return tuple(filter(None, (root.path, root.worktree)))
+
+
+def _hook() -> tuple[str, ...]:
+    """The command of the hook that lets a fork only read, as the plugin has it."""
+    from memstore.installing import libraries
+
+    return sys.executable, "-I", "-S", hook.__file__, "--site", libraries(), "PreToolUse"
 
 
 def _above(cwd: str) -> Root:

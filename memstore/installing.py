@@ -97,10 +97,11 @@ def launch() -> Launch:
     )
     by_name = os.path.dirname(found.stdout) == _PACKAGE
     program = ("-I", "-m", "memstore") if by_name else ("-I", os.path.join(_PACKAGE, "__main__.py"))
-    return Launch(sys.executable, program, os.path.join(_PACKAGE, "hook.py"), _libraries(), memstore.__version__)
+    return Launch(sys.executable, program, os.path.join(_PACKAGE, "hook.py"), libraries(), memstore.__version__)
 
 
-def _libraries() -> str:
+def libraries() -> str:
+    """Where the libraries lie that a hook needs. Raises Defect."""
     from importlib.util import find_spec
 
     found = find_spec("apsw")

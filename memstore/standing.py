@@ -12,6 +12,7 @@ from datetime import datetime
 import memstore.store.settings as kept
 from memstore.core.settings import KEYS, Settings, written
 from memstore.errors import ModelUnset, SettingRefused
+from memstore.jobs.choice import choose
 from memstore.jobs.endpoint import find_endpoint
 from memstore.store import jobs, runs
 from memstore.store.jobs import Job
@@ -22,7 +23,7 @@ from memstore.world import World
 
 KIND = "extract"
 _SESSIONS = 10
-_NEEDED = ("extract.", "model.extract", "budget.")
+_NEEDED = ("extract.", "claude", "model.extract", "budget.")
 """Settings that a run cannot do without: one that cannot be used is no job's fault."""
 
 
@@ -124,10 +125,8 @@ def _in_the_way(settings: Settings, environment: Mapping[str, str], spent: int, 
     for name in KEYS:
         if name.startswith(_NEEDED):
             settings.get(name)
-    if settings.word("extract.via") == "client":
-        return Hold("extract.via is client, and the client's own fork is not used yet", "set it to auto or api")
     try:
-        find_endpoint(environment)
+        choose(settings, environment)
     except (ModelUnset, SettingRefused) as refused:
         return Hold(str(refused), refused.hint)
     limit = settings.number("budget.day")

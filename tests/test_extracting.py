@@ -112,7 +112,8 @@ def test_without_a_model_jobs_wait(tmp_path: Path):
     assert done.runs == 0 and done.hold is not None
     assert str(done.hold) == (
         "no model can be asked: neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN is set"
-        " (set ANTHROPIC_API_KEY in the environment in which sessions start)"
+        " (set ANTHROPIC_API_KEY in the environment in which sessions start, or let the client's own fork think:"
+        " `memstore config set extract.via client`)"
     )
     assert shop.jobs() == [("s", "waiting", None)]
     shop.close()
@@ -163,7 +164,7 @@ def test_a_cost_that_is_not_known_uses_a_budget_up(shop: Shop, api: Scripted):
     [
         ("extract.turns", "many", "extract.turns cannot be 'many'"),
         ("extract.enabled", "perhaps", "extract.enabled cannot be 'perhaps'"),
-        ("extract.via", "client", "extract.via is client"),
+        ("extract.via", "client", "the client's program is not at "),
         ("budget.day", "much", "budget.day cannot be 'much'"),
     ],
 )

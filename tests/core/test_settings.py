@@ -51,7 +51,7 @@ def test_the_defaults_are_those_of_a_fresh_start():
         ("budget.run", "0", 0),
         ("budget.run", "12", 12_000_000),
         ("model.extract", "claude-opus-5-5", "claude-opus-5-5"),
-        ("claude", "/opt/the client/claude", "/opt/the client/claude"),
+        ("claude", "/srv/the client/claude", "/srv/the client/claude"),
     ],
 )
 def test_a_value_is_read_as_a_person_means_it(name: str, text: str, value: Value):
