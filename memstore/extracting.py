@@ -17,7 +17,15 @@ from memstore import hook, noting
 from memstore.claude.root import Root, find_root
 from memstore.core.model import NOTES_KIND, SHELF, Provenance
 from memstore.core.settings import Settings
-from memstore.errors import Conflict, MemstoreError, ModelError, PlaceRefused, SettingRefused, StoreUnavailable
+from memstore.errors import (
+    Conflict,
+    MemstoreError,
+    ModelError,
+    ModelUnset,
+    PlaceRefused,
+    SettingRefused,
+    StoreUnavailable,
+)
 from memstore.jobs import llm
 from memstore.jobs.bash import Programs
 from memstore.jobs.choice import choose, client
