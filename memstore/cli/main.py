@@ -45,6 +45,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Sessions": {
         "extract": "extract",
+        "notes": "notes",
         "pause": "pausing",
         "resume": "pausing",
         "config": "config",

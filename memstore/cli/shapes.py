@@ -174,6 +174,17 @@ RUN: Shape = {
     "cost": "fraction or null",  # US dollars; null: not known, or nothing was asked
     "events": [{"kind": "text", "text": "text", "at": "time"}],  # tools: denied, refused, used; and remarks
 }
+NOTES: Shape = {
+    "session": "text",
+    "title": "text",  # what the first section says, or empty
+    "worktree": "text or null",  # where the session was when they began
+    "branch": "text or null",
+    "version": "number",
+    "versions": "number",  # how many there are
+    "tokens": "number",  # about
+    "began_at": "time",
+    "changed_at": "time",
+}
 ERROR: Shape = {"kind": "text", "code": "number", "message": "text", "hint": "text"}
 
 SHAPES: dict[str, Shape] = {
@@ -231,6 +242,8 @@ SHAPES: dict[str, Shape] = {
         "elsewhere": "flag",  # another worker is at it
     },
     "extract retry": {"due": "number"},
+    "notes list": {"notes": [NOTES]},
+    "notes show": {**NOTES, **CONTENT},
     "log": {
         "operations": [
             {

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from memstore.app import Memstore
 from memstore.cli.main import SECTIONS
 from memstore.cli.shapes import ERROR, NAMED, SHAPES
 from memstore.cli.shaping import content_shape, dumped, moment_shape
 from tests.cli.conftest import Run
+from tests.store.stores import keep_notes
 
 
 def has_shape(value: Any, shape: Any) -> bool:
@@ -55,6 +57,8 @@ def test_every_command_prints_its_shape(
     (repo / ".claude").mkdir()
     (repo / ".claude" / "settings.json").write_text('{"autoDreamEnabled": true}')
     monkeypatch.setenv("EDITOR", "true")
+    with Memstore.open(str(repo)) as memories:
+        keep_notes(memories.store, "s", b"# Session Title\nport\n")
     calls: list[tuple[str, ...]] = [
         ("write", "note", "a word"),
         ("append", "note", "more"),
@@ -76,6 +80,8 @@ def test_every_command_prints_its_shape(
         ("extract", "log"),
         ("extract", "run"),
         ("extract", "retry"),
+        ("notes", "list"),
+        ("notes", "show"),
         ("config", "list"),
         ("config", "get", "extract.via"),
         ("config", "set", "budget.day", "0.50"),

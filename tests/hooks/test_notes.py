@@ -16,8 +16,7 @@ import pytest
 
 import memstore
 from memstore import hooking
-from memstore.core.changes import ChangeSet, Create
-from memstore.core.model import NOTES, NOTES_KIND, Provenance
+from memstore.core.model import NOTES_KIND
 from memstore.core.notes_text import TEMPLATE, units
 from memstore.hook import SECONDS
 from memstore.hooking import NOTES_WAIT, Hook
@@ -27,6 +26,7 @@ from memstore.store.runs import RunEnd
 from memstore.store.worker_turn import worker_turn
 from tests.files.desk import Desk, topic
 from tests.hooks.calls import Answer, Session, at_rest, until
+from tests.store.stores import keep_notes
 
 QUICK = 10.0
 """Seconds within which a hook ends that waits for nothing, on a busy machine."""
@@ -180,14 +180,9 @@ def test_the_wait_loads_nothing_heavy(shop: Desk):
 # After a compaction
 
 
-def noted(desk: Desk, text: str, session: str = "s") -> None:
-    """A session has these notes."""
-    begin(desk, session, f"notes of {session}")
-    store = desk.memories.store
-    step = Create(f"id {session}", NOTES, f"{session}.md", text.encode(), listing="unlisted")
-    who = Provenance("agent", "tester", session)
-    change_set = ChangeSet(f"op {session}", NOTES_KIND, store.now(), who, (step,), real=False)
-    store.finish_run(RunEnd(f"notes of {session}", "saved", store.now()), change_set)
+def noted(desk: Desk, text: str) -> None:
+    """The session has these notes."""
+    keep_notes(desk.memories.store, "s", text.encode())
 
 
 def filled(words: str) -> str:

@@ -9,8 +9,10 @@ from itertools import count
 from pathlib import Path
 from secrets import token_hex
 
-from memstore.core.changes import Change, ChangeSet, Create, LineChange
-from memstore.core.model import SHELF, Applied, Memory, Origin, Provenance
+from memstore.core.changes import Change, ChangeSet, Create, LineChange, Revise
+from memstore.core.model import NOTES, NOTES_KIND, SHELF, Applied, Memory, Origin, Provenance
+from memstore.store import runs
+from memstore.store.runs import RunEnd
 from memstore.store.store import Store
 from memstore.world import World
 from memstore.writing import Writer
@@ -66,6 +68,20 @@ def create(name: str, text: str | bytes = "", **options: object) -> Create:
     """A new memory whose id is its name."""
     content = text.encode() if isinstance(text, str) else text
     return Create(name, SHELF, f"{name}.md", content, **options)  # type: ignore[arg-type]  # a test's shorthand
+
+
+def keep_notes(store: Store, session: str, text: bytes, *, worktree: str = "/srv/shop") -> None:
+    """A run keeps the notes of a session."""
+    found = store.at(NOTES, f"{session}.md")
+    identity = token_hex(8)
+    step: Change = Create(f"notes of {session}", NOTES, f"{session}.md", text, listing="unlisted")
+    if found is not None:
+        step = Revise(found.id, found.token, text)
+    with store.change() as connection:
+        runs.begin(connection, identity, NOTES_KIND, session, store.now())
+    by = Provenance("agent", "tester", session, worktree, "main")
+    change_set = ChangeSet(identity, NOTES_KIND, store.now(), by, (step,), real=False)
+    store.finish_run(RunEnd(identity, "saved", store.now()), change_set)
 
 
 def at(store: Store, name: str) -> Memory:

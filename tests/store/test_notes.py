@@ -7,15 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from memstore.core.changes import ChangeSet, Create, Revise
-from memstore.core.model import NOTES, NOTES_KIND, SHELF, Provenance
+from memstore.core.model import NOTES, SHELF
 from memstore.core.terms import parse_query
 from memstore.store import notes, reader, runs, sessions, writer
 from memstore.store.connection import many
-from memstore.store.runs import RunEnd
 from memstore.store.search import Filters, check_index
 from memstore.store.store import Store
-from tests.store.stores import create, index_of, open_store, put
+from tests.store.stores import create, index_of, keep_notes, open_store, put
 
 TEXT = b"# Session Title\nport of the zeppelin cache\n"
 
@@ -27,33 +25,18 @@ def store(tmp_path: Path) -> Iterator[Store]:
     made.close()
 
 
-def keep(store: Store, session: str, text: bytes, *, operation: str) -> None:
-    """A run that keeps the notes of a session."""
-    found = store.at(NOTES, f"{session}.md")
-    step = (
-        Create(f"notes of {session}", NOTES, f"{session}.md", text, listing="unlisted")
-        if found is None
-        else Revise(found.id, found.token, text)
-    )
-    who = Provenance("agent", "tester", session, "/srv/shop", "main")
-    with store.change() as connection:
-        runs.begin(connection, operation, NOTES_KIND, session, store.now())
-    change_set = ChangeSet(operation, NOTES_KIND, store.now(), who, (step,), real=False)
-    store.finish_run(RunEnd(operation, "saved", store.now()), change_set)
-
-
 def test_notes_keep_their_versions(store: Store):
-    keep(store, "s", TEXT, operation="first")
-    keep(store, "s", TEXT + b"more\n", operation="second")
+    keep_notes(store, "s", TEXT)
+    keep_notes(store, "s", TEXT + b"more\n")
     memory = store.at(NOTES, "s.md")
     assert memory is not None and (memory.version, memory.state.content) == (2, TEXT + b"more\n")
     assert [version.state.content for version in store.versions(memory.id)] == [TEXT, TEXT + b"more\n"]
-    assert [one.id for one, _ in store.operations(memory.id)] == ["second", "first"]
+    assert [(one.kind, one.seq) for one, _ in store.operations(memory.id)] == [("notes", 2), ("notes", 1)]
 
 
 def test_notes_are_listed_with_their_session_newest_first(store: Store):
     for session in ("a", "b", "a"):
-        keep(store, session, TEXT + str(store.now()).encode(), operation=f"{session} {store.now()}")
+        keep_notes(store, session, TEXT + str(store.now()).encode())
     put(store, create("a"))
     with store.view() as connection:
         found = notes.listed(connection)
@@ -68,7 +51,7 @@ def test_notes_are_listed_with_their_session_newest_first(store: Store):
 def test_notes_are_no_memories_to_anybody_who_asks_for_these(store: Store):
     put(store, create("note", "a word\n"), operation="operation")
     before, lines = store.counts(), index_of(store)
-    keep(store, "note", TEXT, operation="notes of it")
+    keep_notes(store, "note", TEXT)
     assert [memory.path for memory in store.memories()] == ["note.md"]
     assert [memory.state.shelf for memory in store.memories(retired=True)] == [SHELF]
     assert (store.counts(), index_of(store)) == (before, lines)
@@ -82,7 +65,7 @@ def test_notes_are_no_memories_to_anybody_who_asks_for_these(store: Store):
 
 
 def test_no_search_finds_notes_whatever_it_asks_for(store: Store):
-    keep(store, "s", TEXT, operation="first")
+    keep_notes(store, "s", TEXT)
     for filters in (Filters(), Filters(scopes=("session",)), Filters(include_retired=True)):
         assert store.search(parse_query("zeppelin"), filters, 10) == []
     with store.change() as connection:
@@ -92,7 +75,7 @@ def test_no_search_finds_notes_whatever_it_asks_for(store: Store):
 
 
 def test_a_memory_and_notes_may_have_one_name(store: Store):
-    keep(store, "note", TEXT, operation="first")
+    keep_notes(store, "note", TEXT)
     put(store, create("note", "a word\n"))
     memory, kept = store.at(SHELF, "note.md"), store.at(NOTES, "note.md")
     assert memory is not None and kept is not None and memory.id != kept.id
