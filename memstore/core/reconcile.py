@@ -29,7 +29,8 @@ B and F present
 23  both changed, F alike H: accept
 24  both changed: merge over B; where they overlap H is current and F the other side
 25  in 22 and 24, an earlier shown text is nearer to F than B: an old buffer was saved, so keep what was
-    projected since and flag it; taking the flagged lines out again is honoured
+    projected since and flag it; taking the flagged lines out again is honoured. A line that H has and no file
+    had yet is kept, and not flagged
 26  F changed, H retired: revive with F
 27  no memory (the store was replaced): create from F with B as its parent
 
@@ -156,7 +157,8 @@ def _keep_projected(content: bytes, shown: Shown, stored: Stored) -> Decision | 
     missing = [line for line in counts if line.strip()]
     if not missing or shown.flagged.issuperset(missing):
         return None
-    return _merge(earlier, content, stored, flagged=tuple(missing), rule=25)
+    projected = _line_counts(shown.content) - _line_counts(earlier)  # what never was in the file, nobody took out
+    return _merge(earlier, content, stored, flagged=tuple(line for line in missing if projected[line]), rule=25)
 
 
 def _nearest_earlier(content: bytes, shown: Shown) -> bytes | None:

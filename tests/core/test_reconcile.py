@@ -287,8 +287,17 @@ def test_rule_25_holds_where_the_head_has_moved_on() -> None:
     decision = decide(saved, old_buffer(), live(head, 3))
     assert isinstance(decision, Revise)
     assert decision.content == edit(head, b"two", b"TWO")
-    assert decision.flagged == ("from a tool", "description: why it is built")
+    assert decision.flagged == ("from a tool",)  # nobody has had the other one in a file yet
     assert decision.rule == 25
+
+
+def test_rule_25_a_line_that_no_file_had_yet_is_not_taken_out_by_who_takes_a_flagged_one_out() -> None:
+    head = edit(PROJECTED, b"one\n", b"one\nfrom another tool\n")
+    first = decide(B, old_buffer(), live(head, 3))
+    assert isinstance(first, Revise) and first.flagged == ("from a tool",)
+    again = decide(B, Shown(head, 3, earlier=lambda: [B], flagged=frozenset(first.flagged)), live(head, 3))
+    assert isinstance(again, Revise) and b"from another tool" in again.content
+    assert set(again.flagged) == {"from another tool", "from a tool"}
 
 
 def test_rule_25_a_save_of_what_was_shown_is_no_old_buffer() -> None:
