@@ -1,8 +1,9 @@
 """What agents' sessions did to a file, worked in row by row before anybody scans it. Rules 6 to 11, by number:
 
 6. Rows are taken in the chain of their originals, each call once.
-7. An original that nobody knows is an edit that nobody signed: it is absorbed first, from the nearest known text.
-   Then what its session had seen, where nobody knows that; it takes nothing out.
+7. An original that nobody knows is an edit that nobody signed: it is absorbed first, from the nearest text that
+   lay there; without one it is a conflict's other side. Then what its session had seen, where nobody knows that;
+   it takes nothing out. Nor does the original of a call that was taken for done before it was told of.
 8. An Edit changed what it found: merge(original, H, result).
 9. A Write replaced what its session had seen: merge(seen, H, result).
 10. A Write by a session that had seen nothing: where it would drop a line of H, H stays current and the result is
@@ -64,15 +65,16 @@ def unsigned(
 ) -> Step | None:
     """Rule 7: the edit behind a text that nobody knows, such as a row's original; None where it is known.
 
-    Of equally near texts it is rather made from the one that is `shown` (the head may never have been in a file),
-    then from the head.
+    `known` contains what is known, and lists what lay in a file: nobody made a file from a head that never did. Of
+    equally near texts it is rather made from the one that is `shown`, then from the head.
     `older`: what is known may have been written on top of it (a text that a session had seen some time before it
-    wrote), so that a line it lacks may be younger than it is: then it takes nothing out.
+    wrote, or overwrote some time before it told), so that a line it lacks may be younger than it is: then it takes
+    nothing out.
     """
-    if text is None or head is None or not known or text in known:
+    if text is None or head is None or text in known or any(alike(text, other) for other in (head, *known)):
         return None
-    if any(alike(text, other) for other in known):
-        return None
+    if not known:
+        return Step(head, text, None, 7)
     base = _nearest(text, sorted(known, key=lambda one: (one != shown, one != head, one)))
     if older:
         base = shared(base, text)

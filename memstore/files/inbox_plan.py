@@ -185,7 +185,8 @@ class NameInbox:
         seen = self._seen(call) if call.kind == "write" else None
         act = None
         if original is not None:
-            act = self._absorb_unknown(original, older=False)
+            # A call that was taken for done before it was told of: what it overwrote is older than that.
+            act = self._absorb_unknown(original, older=waiting.taken is not None)
         if act is None and seen is not None:
             act = self._absorb_unknown(seen, older=True)
         if act is not None:

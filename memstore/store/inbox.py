@@ -30,6 +30,7 @@ MEMORY = 3_600_000_000
 
 _RECENT = 40
 _TAKEN_IN = "NOT EXISTS (SELECT 1 FROM kept k WHERE k.folder = b.folder AND k.name = b.name AND k.n = b.n)"
+_LAY_THERE = "SELECT text FROM shown UNION SELECT text FROM shown_before UNION SELECT text FROM known_since"
 _COLUMNS = (
     "SELECT seq, id, kind, state, folder, name, at, session, message, worktree, branch, found, original, result, taken"
     " FROM inbox"
@@ -200,7 +201,8 @@ def seen_by(connection: apsw.Connection, session: str, folder: str, name: str) -
 
 
 class KnownTexts(Collection[bytes]):
-    """The texts that the store knows under a name. It contains all of them; it lists the recent ones, newest first.
+    """The texts that the store knows under a name. It contains all of them; it lists the recent ones of those that
+    lay in a file, newest first: what only tools wrote, or what was merged and not shown yet, nobody can have edited.
 
     What came out of a projection and is not taken in yet is not one of them: nothing of it is in any memory.
     """
@@ -244,7 +246,8 @@ class KnownTexts(Collection[bytes]):
             " WHERE s.name = ?1 UNION ALL SELECT * FROM (SELECT t.content, 2, b.at FROM shown_before b"
             f" JOIN text t ON t.id = b.text WHERE b.name = ?1 AND {_TAKEN_IN} ORDER BY b.at DESC, b.n DESC LIMIT ?3)"
             " UNION ALL SELECT * FROM (SELECT t.content, 3, v.number FROM version v JOIN memory m ON m.pk = v.memory"
-            " JOIN text t ON t.id = v.text WHERE m.id = ?2 ORDER BY v.number DESC LIMIT ?3)) ORDER BY age, n DESC",
+            f" JOIN text t ON t.id = v.text WHERE m.id = ?2 AND v.text IN ({_LAY_THERE}) ORDER BY v.number DESC"
+            " LIMIT ?3)) ORDER BY age, n DESC",
             (self._name, self._memory, _RECENT),
         )
         return list(dict.fromkeys(text_content(row[0]) for row in rows))

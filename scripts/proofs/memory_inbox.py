@@ -52,9 +52,16 @@ def take_all(memory: Memory, at: int, fault: str) -> Memory:
 
 
 def _absorb_text(memory: Memory, at: int, content: bytes | None, *, older: bool) -> Memory:
-    shown = memory.places[at].shown.content
-    step = None if content is None else _unsigned(content, memory.head, memory.known, shown, older)
-    return memory if step is None or content is None else _know(_step(memory, step), at, content)
+    if content is None or content in memory.known:
+        return memory
+    step = _unsigned(content, memory.head, _lay_there(memory), memory.places[at].shown.content, older)
+    return memory if step is None else _know(_step(memory, step), at, content)
+
+
+def _lay_there(memory: Memory) -> frozenset[bytes]:
+    """The texts that have been in a file; a head need not have been."""
+    shown = [place.shown for place in memory.places]
+    return frozenset(text for each in shown for text in (each.content, *each.since, *each.replaced, *each.earlier))
 
 
 def merge_older(memory: Memory, content: bytes, base: bytes) -> Memory:

@@ -53,6 +53,12 @@ def test_rule_07_a_known_original_brings_nothing_to_absorb() -> None:
     assert unsigned(None, BASE, {BASE}) is None
 
 
+def test_rule_07_an_original_over_which_nothing_is_known_to_have_lain_takes_nothing_out() -> None:
+    original = text("by hand")
+    step = unsigned(original, BASE, ())
+    assert step is not None and (step.content, step.other) == (BASE, original)
+
+
 def test_rule_07_what_a_session_had_seen_and_nobody_knows_is_absorbed_before_its_write() -> None:
     seen = text("one", "two", "three", "by hand")
     read = row("write", text("one", "two", "three", "other"), text("one", "two", "three", "by hand", "mine"))
