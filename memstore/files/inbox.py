@@ -38,6 +38,8 @@ class Inbox:
         self._store = store
         self._world = world
         self._author = author
+        self.acts = 0
+        """How much was taken in so far: a folder that was looked at before the last of it is older than that."""
 
     def busy(self, folder: str) -> set[str]:
         """The names under which sessions are at work just now."""
@@ -111,6 +113,7 @@ class Inbox:
             seq = self._commit(row, act)
         except (StaleVersion, NameTaken):
             return "stale"
+        self.acts += 1
         found.seq = seq if seq is not None else found.seq
         found.absorbed += act.plan.noted
         found.notices += act.plan.notices

@@ -165,6 +165,7 @@ class Sync:
             self._sessions.work_in(known.row, found, partial(texts_at, folder))
             self._sessions.work_in_others(folder.path, found)
             known = self._known(folder.path)
+        heard = self._sessions.acts
         scan = folder.clear_links(folder.scan())
         intake = take_stock(folder, scan, known.stamps, self._world.clock, known.busy)
         if known.row is not None and claim == "own" and tries and self._told_meanwhile(folder.path, intake):
@@ -173,6 +174,8 @@ class Sync:
         late = self._sessions.given_up(folder.path) & set(intake.seen) if known.row is not None and intake.seen else ()
         if known.row is not None and late:
             self._sessions.work_in(known.row, found, partial(texts_at, folder), late)
+            if tries and self._sessions.acts > heard:  # what was read may be older than what is known by now
+                return self._round(folder, found, tries - 1)
             known = self._known(folder.path)
         found.waiting += sorted(known.busy)
         if known.row is not None and claim == "own" and known.rests(scan) and self._as_shown(known.row, intake):
@@ -193,6 +196,8 @@ class Sync:
             row = again.row
         assert row is not None
         self._committer.leftovers(folder, row, scan, found)
+        if tries and self._sessions.acts > heard:
+            return self._round(folder, found, tries - 1)
         plan = self._committer.absorb(row, intake, found, first=found.taken_over)
         self._project(folder, row, plan, found)
 
