@@ -54,7 +54,7 @@ LIMITS = {
 }
 
 _CHUNK = 25
-_TRIES = 2_000
+_TRIES = 4_000
 """Seeds within which a planted fault has to be noticed."""
 
 _TOLD = 40
