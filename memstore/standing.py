@@ -6,13 +6,14 @@ Cheap to import: a hook and `memstore status` ask as well. No model is asked her
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 import memstore.store.settings as kept
 from memstore.core.settings import KEYS, Settings, written
 from memstore.errors import ModelUnset, SettingRefused
-from memstore.jobs.choice import choose
+from memstore.jobs.choice import Via, choose
 from memstore.jobs.endpoint import find_endpoint
 from memstore.store import jobs, runs
 from memstore.store.jobs import Job
@@ -42,14 +43,15 @@ class Hold:
 class Standing:
     """How things stand now. Times are unix microseconds, money is millionths of a US dollar.
 
-    `hold` None: jobs are taken as they are due. `credential`: the variable that is sent from. `settings` None: they
-    cannot be read, and the hold says why. `last`: the newest decision on each of the sessions that came last. `spent`:
-    what the runs of today cost, `unknown`: how many have a cost that is not known; `budget` 0: there is no limit.
-    `working`: a worker is at it.
+    `hold` None: jobs are taken as they are due. `credential`: the variable that is sent from. `via`: who thinks; None:
+    nobody. `settings` None: they cannot be read, and the hold says why. `last`: the newest decision on each of the
+    sessions that came last. `spent`: what the runs of today cost, `unknown`: how many have a cost that is not known;
+    `budget` 0: there is no limit. `working`: a worker is at it.
     """
 
     settings: Settings | None
     credential: str | None
+    via: Via | None
     hold: Hold | None
     waiting: tuple[Job, ...]
     running: tuple[Job, ...]
@@ -63,7 +65,7 @@ class Standing:
 
 def standing(store: Store, home: str, world: World) -> Standing:
     """How things stand in a store. What is wrong with settings and credentials is said, and not raised."""
-    settings, credential, hold, budget = None, None, None, 0
+    settings, credential, via, hold, budget = None, None, None, None, 0
     now = world.clock()
     with store.view() as connection:
         spent, unknown = runs.cost_since(connection, day_of(now))
@@ -76,6 +78,8 @@ def standing(store: Store, home: str, world: World) -> Standing:
             settings = kept.load(home, world.environment, connection)
             budget = settings.number("budget.day")
             hold = _hold(settings, world.environment, spent, unknown)
+            with suppress(ModelUnset):
+                via = choose(settings, world.environment)
         except SettingRefused as refused:
             hold = Hold(str(refused), refused.hint)
     try:
@@ -83,7 +87,7 @@ def standing(store: Store, home: str, world: World) -> Standing:
     except (ModelUnset, SettingRefused):
         credential = None
     working = is_working(store.directory, KIND)
-    return Standing(settings, credential, hold, waiting, running, parked, last, spent, unknown, budget, working)
+    return Standing(settings, credential, via, hold, waiting, running, parked, last, spent, unknown, budget, working)
 
 
 def allowed(store: Store, home: str, world: World) -> tuple[Settings, Hold | None]:

@@ -23,7 +23,9 @@ def facts(found: Standing) -> Iterator[tuple[str, str]]:
     yield "state", _state(found)
     if found.settings is not None:
         key = f"asked with {found.credential}" if found.credential else "no key is set"
-        yield "model", f"{_value(found, 'model.extract') or '?'}, {key} (extract.via {_value(found, 'extract.via')})"
+        asked = f"{_value(found, 'model.extract') or '?'}, {key}"
+        thinks = "the client's own fork of each session, with that session's model" if found.via == "client" else asked
+        yield "model", f"{thinks} (extract.via {_value(found, 'extract.via')})"
     unknown = f" and {plural(found.unknown, 'run')} of unknown cost" if found.unknown else ""
     budget = f"of {dollars(found.budget)} (budget.day)" if found.budget else "without a limit (budget.day)"
     yield "today", f"{dollars(found.spent)}{unknown}, {budget}"

@@ -94,7 +94,7 @@ class Metered:
         """Puts an answer on record."""
         self.replies.append(reply)
         with self.store.change() as connection:
-            runs.record_usage(connection, self.run, self.talk.usage, self.talk.cost)
+            runs.record_usage(connection, self.run, self.talk.usage, self.talk.cost, reply.model or None)
 
     @property
     def talk(self) -> Talk:

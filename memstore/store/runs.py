@@ -131,12 +131,17 @@ def begin(
     )
 
 
-def record_usage(connection: apsw.Connection, identity: str, usage: Usage, cost: int | None) -> None:
-    """What a running run has used so far: if its worker is killed, the day's budget has it all the same."""
+def record_usage(
+    connection: apsw.Connection, identity: str, usage: Usage, cost: int | None, model: str | None = None
+) -> None:
+    """What a running run has used so far: if its worker is killed, the day's budget has it all the same.
+
+    `model`: who answered, for a run of which that was not known when it began.
+    """
     connection.execute(
-        "UPDATE run SET input_tokens = ?, output_tokens = ?, cache_read = ?, cache_written = ?, cost_microusd = ?"
-        " WHERE id = ? AND state = 'running'",
-        (usage.input, usage.output, usage.cache_read, usage.cache_written, cost, identity),
+        "UPDATE run SET input_tokens = ?, output_tokens = ?, cache_read = ?, cache_written = ?, cost_microusd = ?,"
+        " model = coalesce(model, ?) WHERE id = ? AND state = 'running'",
+        (usage.input, usage.output, usage.cache_read, usage.cache_written, cost, model, identity),
     )
 
 

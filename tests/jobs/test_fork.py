@@ -59,7 +59,7 @@ def test_the_list_of_a_fork_is_saved_like_any_other_run(house: Forked, client: S
     cursor = house.cursor(SESSION)
     assert cursor is not None and cursor.message == f"{SESSION}-2"
     (ran,) = house.runs()
-    assert (ran.via, ran.model, ran.outcome) == ("client", None, "saved")
+    assert (ran.via, ran.model, ran.outcome) == ("client", MODEL, "saved")
     assert (ran.usage, ran.cost) == (Usage(10, 90, 900, 0), 10_000)
     assert house.events() == [("tool", "Write 'bun.md'")]
     assert house.api.asked == []
