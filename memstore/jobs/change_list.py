@@ -131,12 +131,12 @@ def _call(number: int, change: object, identity: str) -> ToolUse:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name stands in an object twice")
+        raise InputRefused("the JSON cannot be read: a name stands in an object twice")
     return found
 
 
 def _constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON")
+    raise InputRefused(f"the JSON cannot be read: {name} is no JSON")
 
 
 def _why(error: Exception) -> str:
