@@ -13,7 +13,7 @@ from memstore.errors import SettingRefused
 from memstore.extracting import Worker
 from memstore.jobs.notes import Custom
 from memstore.noting import custom
-from memstore.store import jobs, runs, sessions
+from memstore.store import jobs, notes, runs, sessions
 from memstore.store import settings as kept
 from memstore.store.connection import many
 from memstore.store.runs import Run
@@ -311,3 +311,46 @@ def test_a_directory_in_a_templates_place_is_named(shop: Shop, theirs: Path):
     (theirs / "prompt.md").mkdir()
     with pytest.raises(SettingRefused, match=r"prompt\.md cannot be used"):
         of(shop)
+
+
+# Taking back
+
+
+def test_an_update_can_be_taken_back_and_the_next_one_goes_on_from_there(shop: Shop, api: Scripted):
+    by_task(api)
+    talk = Talk("s")
+    shop.turn(talk, 12_000)
+    shop.worker().drain()
+    first = shop.notes()
+    change = Use("Edit", {"file_path": "s.md", "old_string": "porting", "new_string": "testing"})
+    api.steps = [change, Say("Noted."), Say("Nothing.")]
+    shop.turn(talk, 20_000)
+    shop.worker().drain()
+    memory = shop.memories.store.at(NOTES, "s.md")
+    assert memory is not None and "testing" in (shop.notes() or "")
+    before = shop.files()
+    shop.memories.undo(str(memory.seq))
+    assert shop.notes() == first and shop.files() == before
+    api.steps = [change, Say("Noted."), Say("Nothing.")]
+    shop.turn(talk, 30_000)
+    shop.worker().drain()
+    assert "testing" in (shop.notes() or "")
+
+
+def test_notes_that_were_taken_back_as_a_whole_begin_anew(shop: Shop, api: Scripted):
+    by_task(api)
+    talk = Talk("s")
+    shop.turn(talk, 12_000)
+    shop.worker().drain()
+    memory = shop.memories.store.at(NOTES, "s.md")
+    assert memory is not None
+    shop.memories.undo(str(memory.seq))
+    assert [one.session for one in listed(shop)] == []
+    shop.turn(talk, 20_000)
+    shop.worker().drain()
+    assert "porting" in (shop.notes() or "") and [one.session for one in listed(shop)] == ["s"]
+
+
+def listed(shop: Shop) -> list[notes.Notes]:
+    with shop.memories.store.view() as connection:
+        return notes.listed(connection)

@@ -152,7 +152,7 @@ JOB: Shape = {
 }
 RUN: Shape = {
     "id": "text",
-    "kind": "text",  # extract, or preview for a dry run
+    "kind": "text",  # extract, notes, or preview for a dry run
     "session": "text",
     "state": "text",
     "outcome": "text or null",  # saved, nothing, skipped, more, failed
