@@ -32,10 +32,11 @@ def hooks(quick: bool) -> list[Row]:
         hook = _Hook(world.cwd, dict(world.environment), folder)
         hook.run("SessionStart", source="startup")
         hook.run("Stop")
-        prompt, written, started, ended, nothing = interleaved(
+        prompt, written, turned, started, ended, nothing = interleaved(
             rounds,
             lambda _: hook.run("UserPromptSubmit", prompt="go on"),
             hook.written,
+            lambda _: hook.run("Stop"),
             lambda number: hook.run("SessionStart", source="resume") if number % 5 == 0 else None,
             lambda _: hook.run("SessionEnd", reason="other"),
             lambda _: subprocess.run([sys.executable, "-c", "pass"], check=True),
@@ -51,7 +52,8 @@ def hooks(quick: bool) -> list[Row]:
     return [
         row("a prompt, nothing new", prompt),
         row("a file that was written goes into the inbox", written),
-        row("a session ends: a job is queued", ended, limited=False),
+        row("a turn ends: a job is queued, the worker started", turned),
+        row("a session ends: the same", ended, limited=False),
         row("a session starts: synced, told", [took for at, took in enumerate(started) if at % 5 == 0], limited=False),
     ]
 

@@ -129,12 +129,23 @@ def is_turn(body: Mapping[str, Any]) -> bool:
     return any(tool.get("name") == "Write" for tool in body.get("tools", []))
 
 
+def keeps_nothing(_: Asked) -> Answer:
+    """The model of a worker that finds nothing worth keeping."""
+    return Say("Nothing in it is worth keeping.")
+
+
 class Api(Server):
-    """The server. `script` says which model answers the session that has a key."""
+    """The server. `script` says which model answers the session that has a key.
+
+    `worker` answers memstore's own worker, which the hooks of a session start, with the session's key; what it asked is
+    in `worked`.
+    """
 
     def __init__(self) -> None:
         super().__init__(self.answered)
         self.scripts: dict[str, Script] = {}
+        self.worker: Callable[[Asked], Answer] = keeps_nothing
+        self.worked: list[Asked] = []
 
     def script(self, key: str, model: Model, agents: Model = SUMMARY) -> Script:
         self.scripts[key] = Script(model, agents)
@@ -144,6 +155,9 @@ class Api(Server):
         script = self.scripts.get(asked.key)
         if script is None:
             return Fail(401, "authentication_error", "no script has this key")
+        if asked.headers.get("User-Agent", "").startswith("Anthropic/Python"):
+            self.worked.append(asked)
+            return self.worker(asked)
         session, agent = (asked.headers.get(f"X-Claude-Code-{of}-Id", "") for of in ("Session", "Agent"))
         try:
             return script.answer(Request(session, agent, asked.body))
