@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,7 @@ from memstore.cli.state import State, json_option
 from memstore.cli.terminal import printable
 
 if TYPE_CHECKING:
+    from memstore.core.settings import Settings
     from memstore.jobs.endpoint import Endpoint
     from memstore.jobs.messages import Reply
 
@@ -30,6 +32,17 @@ class Answered:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The client, for its own fork. `problem`: why it cannot be used, and `step` what to do; empty where it can."""
+
+    program: str = ""
+    version: str = ""
+    login: str = ""
+    problem: str = ""
+    step: str = ""
+
+
 @click.command()
 @click.option("--model", is_flag=True, help="Ask each model that is set one tiny question.")
 @json_option
@@ -39,32 +52,78 @@ def doctor(state: State, model: bool) -> None:
 
     Models extract what sessions taught and keep their notes. A request goes to the Messages API with the key in
     ANTHROPIC_API_KEY or the token in ANTHROPIC_AUTH_TOKEN, to the address in ANTHROPIC_BASE_URL where one is set.
+    Without them the client's own fork of a session extracts (extract.via); it is looked for, and asked nothing.
     """
     if not model:
         raise click.UsageError("say what to look at: `memstore doctor --model`")
-    from memstore.jobs.endpoint import find_endpoint
-
-    settings = state.settings()
+    settings, environment = state.settings(), state.world().environment
+    client = _client(settings, environment)
+    endpoint = _endpoint(state, settings, environment, client)
     models: dict[str, tuple[str, ...]] = {}
     for key in ("model.extract", "model.notes"):
         name = settings.word(key)
         models[name] = (*models.get(name, ()), key)
-    endpoint = find_endpoint(state.world().environment)
-    state.note(endpoint.address.mended)
-    answers = [_ask(endpoint, name, keys) for name, keys in models.items()]
+    answers = [] if endpoint is None else [_ask(endpoint, name, keys) for name, keys in models.items()]
     if state.json:
-        from memstore.cli.shaping import answer_shape, endpoint_shape
+        from memstore.cli.shaping import answer_shape, client_shape, endpoint_shape
 
-        state.emit("doctor", {**endpoint_shape(endpoint), "models": [answer_shape(one) for one in answers]})
+        shape = {**endpoint_shape(endpoint), "client": client_shape(client)}
+        state.emit("doctor", {**shape, "models": [answer_shape(one) for one in answers]})
         return
+    if endpoint is not None:
+        _tell(state, endpoint)
+    for one in answers:
+        state.say(printable(_line(one)))
+    state.say(printable(_client_line(client)))
+
+
+def _endpoint(state: State, settings: Settings, environment: Mapping[str, str], client: Client) -> Endpoint | None:
+    """Where the API is asked; None where the client's fork does without it. Raises ModelUnset and SettingRefused."""
+    from memstore.errors import ModelUnset
+    from memstore.jobs.endpoint import find_endpoint
+
+    try:
+        endpoint = find_endpoint(environment)
+    except ModelUnset as unset:
+        if client.problem or settings.word("extract.via") == "api":
+            raise ModelUnset(str(unset), hint=f"{unset.hint}; {_client_line(client)}") from None
+        state.note(f"{unset}: the notes of sessions need it, the extraction does not")
+        return None
+    state.note(endpoint.address.mended)
+    return endpoint
+
+
+def _client(settings: Settings, environment: Mapping[str, str]) -> Client:
+    from memstore.errors import MemstoreError
+    from memstore.jobs.choice import client
+    from memstore.jobs.client_program import ask_login
+
+    try:
+        program = client(settings, environment)
+    except MemstoreError as error:
+        return Client(problem=str(error), step=error.hint)
+    known, method = ask_login(program, environment)
+    found = Client(program.path, program.told, method)
+    if known is False:
+        return replace(found, problem="the client is not logged in", step="log in with `claude` and /login")
+    return found
+
+
+def _client_line(client: Client) -> str:
+    if client.problem:
+        step = f" ({client.step})" if client.step else ""
+        return f"the client's own fork cannot be used: {client.problem}{step}"
+    login = f", logged in by {client.login}" if client.login else ""
+    return f"the client's own fork can be used: {client.program}, version {client.version}{login}"
+
+
+def _tell(state: State, endpoint: Endpoint) -> None:
     credential, proxy = endpoint.credential, endpoint.proxy
     state.say(f"sent to {printable(endpoint.address.host)}: the {credential.kind} in {credential.variable}")
     if credential.spare:
         state.say(f"not sent: {credential.spare}, as the key comes before it")
     if proxy is not None:
         state.say(f"through the proxy {printable(proxy.host)} (${proxy.variable})")
-    for one in answers:
-        state.say(printable(_line(one)))
 
 
 def _ask(endpoint: Endpoint, name: str, keys: tuple[str, ...]) -> Answered:

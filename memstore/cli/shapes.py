@@ -123,7 +123,7 @@ DIFF: Shape = {"path": "text", "before": "version or null", "after": "version or
 SETTING: Shape = {"key": "text", "value": "scalar", "source": "text", "rule": "text", "trusted": "flag"}
 CONFIGURED: Shape = {
     "key": "text",
-    "kind": "text",  # bool, int, choice, text or money: US dollars
+    "kind": "text",  # bool, int, choice, text, path or money: US dollars
     "value": "scalar or null",  # null: what was set cannot be used, and problem says why
     "source": "text",  # environment, store, user or default
     "variable": "text",
@@ -317,10 +317,17 @@ SHAPES: dict[str, Shape] = {
     "link": {"root": "text", "store": "text", "created": "flag"},
     # Where a model does not answer, an error stands in its place.
     "doctor": {
-        "host": "text",
+        "host": "text or null",  # null: the API is not asked, as the client's own fork thinks
         "mended": "text",  # what was left out of the address, or empty
-        "credential": {"variable": "text", "kind": "text"},  # API key, token or OAuth token
+        "credential": "credential or null",
         "proxy": "proxy or null",
+        "client": {  # for its own fork
+            "usable": "flag",
+            "program": "text or null",
+            "version": "text or null",
+            "login": "text or null",  # how it is logged in, as it says; it was asked nothing
+            "problem": "text or null",
+        },
         "models": [
             {
                 "model": "text",
@@ -346,6 +353,7 @@ NAMED: dict[str, object] = {
     "saved": SAVED,
     "claim": {"store": "text", "root": "text", "ours": "flag"},
     "proxy": {"variable": "text", "host": "text"},
+    "credential": {"variable": "text", "kind": "text"},  # API key, token or OAuth token
     "hold": {"reason": "text", "step": "text"},
     "savings": {
         "operation": "text",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from memstore import errors
 
 if TYPE_CHECKING:
-    from memstore.cli.doctor import Answered
+    from memstore.cli.doctor import Answered, Client
     from memstore.core.model import ConflictRecord, Memory, Operation, Version
     from memstore.core.settings import Key, Settings, Value
     from memstore.files.report import Noted, SyncReport
@@ -172,14 +172,27 @@ def key_shape(key: Key, settings: Settings) -> Shape:
     }
 
 
-def endpoint_shape(endpoint: Endpoint) -> Shape:
-    """How the Messages API is asked. No secret is in it."""
+def endpoint_shape(endpoint: Endpoint | None) -> Shape:
+    """How the Messages API is asked; None: it is not. No secret is in it."""
+    if endpoint is None:
+        return {"host": None, "mended": "", "credential": None, "proxy": None}
     proxy = endpoint.proxy
     return {
         "host": endpoint.address.host,
         "mended": endpoint.address.mended,
         "credential": {"variable": endpoint.credential.variable, "kind": endpoint.credential.kind},
         "proxy": None if proxy is None else {"variable": proxy.variable, "host": proxy.host},
+    }
+
+
+def client_shape(client: Client) -> Shape:
+    """The client, for its own fork."""
+    return {
+        "usable": not client.problem,
+        "program": client.program or None,
+        "version": client.version or None,
+        "login": client.login or None,
+        "problem": client.problem or None,
     }
 
 

@@ -5,6 +5,7 @@ A program that came with the repository is never started, unless a person named 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -107,6 +108,20 @@ def find_program(name: str, environment: Mapping[str, str], *, chosen: bool, rep
         raise ModelDeclined(f"{path} does not say which version of the client it is", hint=_hint())
     check_age(version, f"the client {path}")
     return Program(path, version)
+
+
+def ask_login(program: Program, environment: Mapping[str, str]) -> tuple[bool | None, str]:
+    """Whether the client has a login, and of which kind; None: it does not say. Nothing is tried out."""
+    from memstore.jobs import child
+
+    argv = [program.path, "auth", "status", "--json"]
+    try:
+        done = child.run(argv, "/", environment_of(environment), b"", seconds=_SECONDS, most=65_536)
+        told = json.loads(done.out)
+    except (OSError, ValueError, RecursionError):
+        return None, ""
+    found, method = (told.get("loggedIn"), told.get("authMethod")) if isinstance(told, dict) else (None, None)
+    return found if isinstance(found, bool) else None, method if isinstance(method, str) else ""
 
 
 def check_age(version: Version, what: str) -> None:

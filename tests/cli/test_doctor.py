@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,10 +29,11 @@ def test_a_model_that_answers_is_told_with_what_it_took(run: Run, api: Scripted)
     api.steps = [Say("ok")]
     told = run("doctor", "--model")
     assert (told.code, told.err) == (0, "")
-    first, second = told.out.splitlines()
+    first, second, third = told.out.splitlines()
     assert first == f"sent to {api.host}: the API key in ANTHROPIC_API_KEY"
     assert second.startswith(f"{DEFAULT_MODEL} (model.extract, model.notes) answers: ")
     assert second.endswith(" s, 10 tokens in, 5 out, $0.000070")
+    assert third.startswith("the client's own fork cannot be used: the client's program is not at ")
     assert api.bodies[0]["max_tokens"] == 64
     assert len(api.asked) == 1
 
@@ -121,3 +124,82 @@ def test_a_proxy_is_named(run: Run, api: Scripted, monkeypatch: pytest.MonkeyPat
         "memstore: the proxy 127.0.0.1:1 ($HTTP_PROXY) cannot be reached: nothing listens there\n"
     )
     assert "SECRET" not in told.err
+
+
+# The client's own fork
+
+
+CLIENT = """\
+#!/bin/sh
+case "$*" in
+--version) echo '{version} (Claude Code)' ;;
+'auth status --json') echo '{login}'; exit {code} ;;
+*) echo asked >> '{place}/asked' ;;
+esac
+"""
+
+
+@pytest.fixture
+def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Puts a program in the client's place; what else it is asked is on record."""
+
+    def put(
+        version: str = "2.1.332", login: str = '{"loggedIn": true, "authMethod": "claude.ai"}', code: int = 0
+    ) -> Path:
+        program = tmp_path / "claude"
+        program.write_text(CLIENT.format(version=version, login=login, code=code, place=tmp_path), encoding="utf-8")
+        program.chmod(0o755)
+        monkeypatch.setenv("MEMSTORE_CLAUDE", str(program))
+        return program
+
+    return put
+
+
+def test_the_client_that_a_fork_needs_is_named_and_asked_nothing(
+    run: Run, api: Scripted, client: Callable[..., Path], tmp_path: Path
+):
+    program = client()
+    api.steps = [Say("ok")]
+    told = run("doctor", "--model").out.splitlines()[-1]
+    assert told == f"the client's own fork can be used: {program}, version 2.1.332, logged in by claude.ai"
+    assert not (tmp_path / "asked").exists()
+
+
+def test_without_a_key_the_client_is_enough(run: Run, client: Callable[..., Path]):
+    program = client()
+    told = run("doctor", "--model")
+    assert told.code == 0 and told.out.startswith("the client's own fork can be used: ")
+    assert told.err.startswith("no model can be asked: neither ANTHROPIC_API_KEY nor ")
+    assert "the notes of sessions need it, the extraction does not" in told.err
+    shape = run("doctor", "--model", "--json").json
+    assert has_shape(shape, {"memstore": "number", "command": "text", **SHAPES["doctor"]})
+    assert (shape["host"], shape["models"]) == (None, [])
+    assert shape["client"] == {
+        "usable": True, "program": str(program), "version": "2.1.332", "login": "claude.ai", "problem": None,
+    }  # fmt: skip
+    run("config", "set", "extract.via", "api")
+    assert run("doctor", "--model").code == 7
+
+
+@pytest.mark.parametrize(
+    ("given", "problem", "step"),
+    [
+        ({"version": "2.0.14"}, "is of version 2.0.14; a fork needs", "claude update"),
+        ({"version": "hello"}, "does not say which version", "memstore config set --user claude PATH"),
+        ({"login": '{"loggedIn": false, "authMethod": "none"}', "code": 1}, "is not logged in", "/login"),
+    ],
+)
+def test_a_client_that_cannot_be_used_is_told_with_the_next_step(
+    run: Run, client: Callable[..., Path], given: dict[str, Any], problem: str, step: str
+):
+    client(**given)
+    told = run("doctor", "--model")
+    assert told.code == 7
+    assert told.err.startswith("memstore: no model can be asked: ")
+    assert "the client's own fork cannot be used: " in told.err and problem in told.err and step in told.err
+
+
+def test_a_client_that_does_not_tell_how_it_is_logged_in_may_be(run: Run, api: Scripted, client: Callable[..., Path]):
+    client(login="what?", code=2)
+    api.steps = [Say("ok")]
+    assert run("doctor", "--model").out.splitlines()[-1].endswith("/claude, version 2.1.332")
