@@ -157,7 +157,7 @@ def _there(cwd: str) -> str:
 def _reply(result: Result, name: str) -> Reply:
     """The answer as blocks. One that is no list is a call that is not whole, which nobody carries out."""
     blocks: tuple[Text | ToolUse, ...] = ()
-    if result.text:
+    if result.error is None and result.cut is None:
         try:
             found = parse(result.text, name)
             blocks = (Text(found.reason), *found.calls)

@@ -316,7 +316,7 @@ def test_somebody_who_calls_it_off_starts_no_fork(house: Forked, client: StandIn
 def test_an_answer_that_is_no_list_is_sent_back_and_then_a_failure(house: Forked, client: StandIn):
     half = json.dumps({"changes": [write()], "reason": "x"})[:-20]
     client.say("I kept it in mind.")
-    client.say(half)
+    client.say("")
     client.change(write(), reason="Now.")
     assert run(house).outcome == "saved"
     (came,) = client.calls[1].told[-1]
