@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,11 @@ from hypothesis import settings
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, database=None)
 settings.register_profile("prove", max_examples=50_000, deadline=None, print_blob=True, database=None)
 settings.load_profile("prove" if os.environ.get("MEMSTORE_PROVE") else "ci")
+
+# Whoever runs the tests in the background has told them to ignore interruptions, and their children would inherit that.
+for number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL)
 
 FOREIGN = ("ANTHROPIC_", "CLAUDE", "GIT_", "MEMSTORE_", "XDG_")
 """Families of variables by which the person's own set-up would reach into a test."""
@@ -57,4 +63,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     }
     for name, value in isolated.items():
         monkeypatch.setenv(name, str(value))
+    # No worker is to start the person's own client.
+    places = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    monkeypatch.setenv("PATH", os.pathsep.join(one for one in places if not (Path(one) / "claude").exists()))
     return place
