@@ -154,8 +154,8 @@ def test_what_a_turn_taught_is_kept_by_a_fork_and_the_next_session_sees_it(
     parent, first, second = session.script.requests
     assert first.body["tools"] == parent.body["tools"]
     assert plain(first.body["system"]) == plain(parent.body["system"])
-    said = plain(parent.body["messages"])
-    assert isinstance(said, list) and plain(first.body["messages"])[: len(said)] == said  # type: ignore[index]
+    said = [plain(message) for message in parent.body["messages"]]
+    assert [plain(message) for message in first.body["messages"][: len(said)]] == said
     assert first.body["model"] == parent.body["model"]
     assert first.session != parent.session
 
