@@ -123,7 +123,11 @@ class Person:
                 self.counted = number
                 break
             request = yield Use("Read", self.at("shared.md"))
-            if before not in read(request):
+            lines = read(request)
+            if after in lines:
+                self.counted = number  # it had landed: the client saw another's write right after it, and refused
+                break
+            if before not in lines:
                 break  # another's edit took the line away: it is missed at the end
             request = yield self.edit("shared.md", before, after)
         return request
