@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol
 from unicodedata import category, normalize
 
 from memstore.core.terms import is_spaceless
@@ -38,9 +38,6 @@ class Said(Protocol):
     def text(self) -> str: ...
 
 
-S = TypeVar("S", bound=Said)
-
-
 class Speech:
     """Texts that quotes are looked for in, each prepared once."""
 
@@ -60,12 +57,6 @@ class Speech:
         if found is None:
             found = self._folded[at] = folded(self._texts[at])
         return found
-
-
-def find_quote(quote: str, messages: Sequence[S]) -> S | None:
-    """The first message that holds the quote."""
-    at = Speech(message.text for message in messages).find(quote)
-    return None if at is None else messages[at]
 
 
 def says_enough(quote: str) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memstore.core.quotes import Speech, find_quote, folded, says_enough
+from memstore.core.quotes import Speech, folded, says_enough
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()), max_size=60)
 WORDS = st.lists(st.from_regex(r"[A-Za-z0-9é用简Ж가]{1,6}", fullmatch=True), min_size=1, max_size=8)
@@ -79,8 +79,8 @@ def test_other_words_pieces_of_words_and_what_says_nothing_are_not_found(quote: 
 
 def test_the_message_is_told_and_a_named_one_is_looked_at_first():
     messages = [Message("a", "use tabs"), Message("b", "no: Use tabs, always"), Message("c", "use tabs")]
-    assert find_quote("use tabs", messages) == messages[0]
-    assert find_quote("use spaces", messages) is None
+    assert Speech(message.text for message in messages).find("use tabs") == 0
+    assert Speech(message.text for message in messages).find("use spaces") is None
     assert Speech(message.text for message in messages).find("use tabs", first=[2]) == 2
     assert Speech(message.text for message in messages).find("tabs, always", first=[2]) == 1
 
