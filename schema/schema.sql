@@ -26,6 +26,13 @@ CREATE TABLE cursor (
     PRIMARY KEY (kind, session)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE dream (
+    id         INTEGER PRIMARY KEY CHECK (id = 1),
+    scanned_at INTEGER,
+    sessions   INTEGER,
+    input      BLOB
+) STRICT;
+
 CREATE TABLE folder (
     pk       INTEGER PRIMARY KEY,
     path     TEXT NOT NULL UNIQUE,
@@ -89,6 +96,18 @@ CREATE TABLE known_since (
     PRIMARY KEY (folder, name, text)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE lease (
+    kind       TEXT PRIMARY KEY,
+    owner      TEXT NOT NULL,
+    pid        INTEGER NOT NULL,
+    started    TEXT NOT NULL,
+    boot       TEXT NOT NULL,
+    taken_at   INTEGER NOT NULL,
+    beat       INTEGER NOT NULL,
+    until      INTEGER NOT NULL,
+    called_off INTEGER NOT NULL DEFAULT 0 CHECK (called_off IN (0, 1))
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE line (
     pk        INTEGER PRIMARY KEY,
     id        TEXT NOT NULL UNIQUE,
@@ -115,6 +134,28 @@ CREATE TABLE line_version (
     live      INTEGER NOT NULL,
     operation INTEGER NOT NULL REFERENCES operation (seq),
     PRIMARY KEY (line, version)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE log_entry (
+    seq      INTEGER PRIMARY KEY AUTOINCREMENT,
+    id       TEXT NOT NULL UNIQUE,
+    at       INTEGER NOT NULL,
+    zone     INTEGER NOT NULL,
+    day      TEXT NOT NULL CHECK (day GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'),
+    text     TEXT NOT NULL,
+    origin   TEXT NOT NULL,
+    author   TEXT NOT NULL,
+    session  TEXT,
+    worktree TEXT,
+    branch   TEXT
+) STRICT;
+
+CREATE TABLE log_shown (
+    folder TEXT NOT NULL,
+    entry  INTEGER NOT NULL REFERENCES log_entry (seq),
+    at     INTEGER NOT NULL,
+    done   INTEGER NOT NULL CHECK (done IN (0, 1)),
+    PRIMARY KEY (folder, entry)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE memory (
@@ -203,6 +244,44 @@ CREATE TABLE run_event (
     at   INTEGER NOT NULL,
     kind TEXT NOT NULL CHECK (kind IN ('denied', 'refused', 'note', 'tool')),
     text TEXT NOT NULL,
+    PRIMARY KEY (run, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE run_line (
+    run    INTEGER NOT NULL,
+    n      INTEGER NOT NULL,
+    m      INTEGER NOT NULL,
+    fate   TEXT NOT NULL CHECK (fate IN ('reworded', 'dropped')),
+    line   TEXT NOT NULL,
+    now    TEXT NOT NULL DEFAULT '',
+    reason TEXT NOT NULL,
+    PRIMARY KEY (run, n, m),
+    FOREIGN KEY (run, n) REFERENCES run_step (run, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE run_progress (
+    run   INTEGER PRIMARY KEY REFERENCES run (seq),
+    at    INTEGER NOT NULL,
+    phase TEXT NOT NULL,
+    turns INTEGER NOT NULL,
+    calls INTEGER NOT NULL,
+    files INTEGER NOT NULL,
+    note  TEXT NOT NULL DEFAULT ''
+) STRICT;
+
+CREATE TABLE run_step (
+    run       INTEGER NOT NULL REFERENCES run (seq),
+    n         INTEGER NOT NULL,
+    action    TEXT NOT NULL CHECK (action IN ('create', 'revise', 'delete', 'merge')),
+    memory    TEXT NOT NULL,
+    path      TEXT NOT NULL,
+    seen      TEXT,
+    content   BLOB,
+    into_path TEXT,
+    origin    TEXT NOT NULL,
+    reason    TEXT NOT NULL,
+    state     TEXT NOT NULL CHECK (state IN ('done', 'stale', 'refused', 'rejected', 'held')),
+    told      TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (run, n)
 ) STRICT, WITHOUT ROWID;
 
@@ -354,6 +433,8 @@ CREATE INDEX line_order ON line (scope, layer, rank) WHERE live = 1;
 
 CREATE INDEX line_version_operation ON line_version (operation);
 
+CREATE INDEX log_entry_day ON log_entry (day, seq);
+
 CREATE UNIQUE INDEX memory_address ON memory (scope, layer, path_key) WHERE state = 'live';
 
 CREATE INDEX memory_changed ON memory (changed_at);
@@ -374,6 +455,8 @@ CREATE INDEX run_session ON run (session, seq);
 
 CREATE INDEX run_started ON run (started_at);
 
+CREATE INDEX run_step_held ON run_step (run) WHERE state = 'held';
+
 CREATE INDEX run_untold ON run (seq) WHERE told = 0 AND operation IS NOT NULL;
 
 CREATE INDEX source_memory ON source (memory);
@@ -387,6 +470,10 @@ CREATE INDEX version_text ON version (text);
 CREATE TRIGGER line_version_keeps BEFORE UPDATE ON line_version BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
 CREATE TRIGGER line_version_stays BEFORE DELETE ON line_version BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+
+CREATE TRIGGER log_entry_keeps BEFORE UPDATE ON log_entry BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+
+CREATE TRIGGER log_entry_stays BEFORE DELETE ON log_entry BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
 CREATE TRIGGER operation_keeps BEFORE UPDATE ON operation BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
