@@ -55,10 +55,11 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class Retire:
-    """Takes the memory out of use. Its versions stay."""
+    """Takes the memory out of use. Its versions stay. `by`: the id of the memory that has its words from now on."""
 
     memory: str
     expect: str
+    by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ def next_state(change: Change, head: State | None) -> State:
     if isinstance(change, Retire):
         if not head.live:
             raise Conflict(f"{head.path} is retired already", hint="nothing is left to do")
-        return replace(head, live=False)
+        return replace(head, live=False, superseded_by=change.by or head.superseded_by)
     if isinstance(change, Pin):
         return replace(head, pinned=change.pinned)
     if isinstance(change, Supersede):

@@ -36,6 +36,7 @@ CASES: list[tuple[Change, State | None, State]] = [
     (Rename("m", "t", "b.md"), LIVE, State(SHELF, "b.md", b"one\n", True, True, "x")),
     (Rename("m", "t", "b.md", b"new"), RETIRED, State(SHELF, "b.md", b"new")),
     (Retire("m", "t"), LIVE, State(SHELF, "a.md", b"one\n", False, True, "x")),
+    (Retire("m", "t", "y"), LIVE, State(SHELF, "a.md", b"one\n", False, True, "y")),
     (Pin("m", False), LIVE, State(SHELF, "a.md", b"one\n", True, False, "x")),
     (Pin("m", True), RETIRED, State(SHELF, "a.md", b"one\n", False, True)),
     (Supersede("m", None), LIVE, State(SHELF, "a.md", b"one\n", True, True)),

@@ -32,7 +32,7 @@ from memstore.errors import Conflict, Defect, NameTaken, NotFound, OperationReus
 from memstore.store.connection import Link
 from memstore.store.search import Filters, check_index
 from memstore.store.store import Store
-from tests.store.stores import at, create, open_store, put, who
+from tests.store.stores import at, create, open_store, put, who, writer_of
 
 
 def rows(store: Store, sql: str) -> list[tuple[Any, ...]]:
@@ -80,6 +80,18 @@ def test_numbers_rise_by_one_and_go_on_after_retirement(store: Store):
         (1, "create", True), (2, "retire", False), (3, "revise", True), (4, "pin", True),
     ]  # fmt: skip
     assert [version.parent for version in found] == [None, *(version.token for version in found[:-1])]
+
+
+def test_what_is_retired_for_another_names_it_and_undo_takes_the_mark_back(store: Store):
+    put(store, create("note", "one\n"), create("twin", "one\n"))
+    put(store, Retire("twin", at(store, "twin").token, "note"))
+    state = at(store, "twin").state
+    assert (state.live, state.superseded_by) == (False, "note")
+    found = store.operation("2")
+    assert found is not None
+    writer_of(store).undo(found)
+    state = at(store, "twin").state
+    assert (state.live, state.superseded_by) == (True, None)
 
 
 def test_h18_b_a_write_from_an_older_version_gets_both_texts_and_writes_nothing(store: Store):
