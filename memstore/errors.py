@@ -11,7 +11,9 @@ MemstoreError
 │   │   ├── StaleVersion         the memory moved on since the version that the write names
 │   │   ├── AlreadyExists        an existing memory is not overwritten without its token
 │   │   ├── NameTaken            another memory has this name already
-│   │   └── OperationReused      an operation id was used before, for something else
+│   │   ├── OperationReused      an operation id was used before, for something else
+│   │   ├── LeaseHeld            somebody else does this work now
+│   │   └── LeaseLost            the work was called off, or somebody else has taken it over
 │   ├── PlaceRefused             this folder or repository cannot be used (yet)
 │   │   ├── FolderTaken          another store projects into the folder
 │   │   ├── NotTrusted           a value that came with the repository awaits a person's consent
@@ -124,6 +126,29 @@ class OperationReused(Conflict):
             hint="leave the id out, or give every change an id of its own",
         )
         self.operation = operation
+
+
+class LeaseHeld(Conflict):
+    """Somebody else does this work now. `pid`: who; `seconds`: for how long."""
+
+    def __init__(self, kind: str, pid: int, seconds: int) -> None:
+        super().__init__(
+            f"a {kind} is going on already (process {pid}, for {max(0, seconds)} s)",
+            hint=f"`memstore {kind} status` shows it, `memstore {kind} cancel` ends it",
+        )
+        self.kind = kind
+        self.pid = pid
+        self.seconds = seconds
+
+
+class LeaseLost(Conflict):
+    """The work was called off, or somebody else has taken it over. Nothing of it was kept."""
+
+    def __init__(self, kind: str, *, called_off: bool = False) -> None:
+        reason = "was called off" if called_off else "is not this process's any more: it did not answer for too long"
+        super().__init__(f"the {kind} {reason}; nothing was changed", hint="" if called_off else "start it again")
+        self.kind = kind
+        self.called_off = called_off
 
 
 class PlaceRefused(Mendable):
