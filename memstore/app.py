@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memstore.core.model import SHELF, ConflictRecord, Memory, Operation, Origin, Shelf, Version
 from memstore.core.terms import Query, parse_query
-from memstore.errors import InputRefused, NotFound, StaleVersion, StoreBusy
+from memstore.errors import InputRefused, NotFound
 from memstore.files.freshness import has_news
 from memstore.place import Place, find_place, registered
 from memstore.store.search import Filters, Hit
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from memstore.files.sync import Sync, Verdict
     from memstore.outcomes import Saved, Status, Undone
     from memstore.writing import Done, Writer
-
-_ATTEMPTS = 100
 
 
 class Memstore:
@@ -311,11 +309,13 @@ class Memstore:
     def resolve(self, reference: str, take: str, *, text: str | None = None) -> Saved | None:
         """Settles a conflict: `ours` keeps the current text, `theirs` takes the other, `both` joins them,
         `text` puts a text of your own. None where the conflict was about an index line and ours was kept."""
+        from memstore.resolving import settle
+
         self.files.absorb()
         found = [record for record in self.store.conflicts() if record.id.startswith(reference)]
         if len(found) != 1 or len(reference) < 4:
             raise NotFound(f"there is no one open conflict {reference[:80]!r}", hint="see `memstore conflicts`")
-        return self._resolve(found[0], take, text)
+        return settle(self, found[0], take, text, self._writer.provenance)
 
     # Inside
 
@@ -342,29 +342,6 @@ class Memstore:
         report = self.files.absorb()
         doubtful = report.folder is None and self.place.folder is not None and self.store.writable
         self.undecided = report.notices if doubtful else ()
-
-    def _resolve(self, record: ConflictRecord, take: str, text: str | None) -> Saved | None:
-        from memstore.core.changes import ChangeSet, CloseConflict
-        from memstore.core.conflicts import resolution
-        from memstore.outcomes import Saved
-
-        for _ in range(_ATTEMPTS):
-            head = None if record.memory is None else self.store.memory(record.memory)
-            changes, lines = resolution(record, head, take, text, self.store.index())
-            change_set = ChangeSet(
-                self.world.new_id(), "resolve", self.world.clock(), self._writer.provenance, changes, lines,
-                (CloseConflict(record.id, take),), reason=f"{take} for the conflict in {record.path}",
-            )  # fmt: skip
-            try:
-                applied = self.store.apply(change_set)
-            except StaleVersion:
-                continue  # somebody was faster: settle it over what stands there now
-            break
-        else:
-            raise StoreBusy(f"{record.path} changed {_ATTEMPTS} times meanwhile", hint="try again")
-        files = self.files.settle()
-        memory = None if record.memory is None else self.store.memory(record.memory)
-        return None if memory is None else Saved("resolved", memory, applied.operation, applied.seq, files)
 
     def _change(
         self,
