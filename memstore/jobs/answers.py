@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Any
 
 from memstore.core.usage import Usage
@@ -95,12 +96,15 @@ class _Part:
             if not name or not identity:
                 raise _strange(host, "a call of a tool has no name or no id")
             given = "".join(self.added.get("partial_json", ()))
-            value = _input(given) if given else _cleaned(self.began.get("input"))
+            value = _input(given) if given else _sendable(self.began.get("input"))
             if not isinstance(value, dict):
                 return ToolUse(clean(identity), clean(name), {}, whole=False)
             return ToolUse(clean(identity), clean(name), value)
         grown = {name: self.grown(name, host) for name in ("thinking", "signature") if name in self.began}
-        return Kept(_cleaned({**self.began, **grown}))
+        kept = _sendable({**self.began, **grown})
+        if kept is None:
+            raise _strange(host, "a block holds what cannot be sent back")
+        return Kept(kept)
 
     def grown(self, name: str, host: str) -> str:
         return _text(self.began.get(name) or "", host) + "".join(self.added.get(name, ()))
@@ -195,7 +199,15 @@ def _object(data: str, host: str) -> Mapping[str, Any]:
 
 def _input(text: str) -> Any:
     try:
-        return _cleaned(json.loads(text))
+        return _sendable(json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _sendable(value: Any) -> Any:
+    """A value as it can go back to the API; None for one that JSON has no words for, or that is nested too deeply."""
+    try:
+        return _cleaned(value)
     except (ValueError, RecursionError):
         return None
 
@@ -204,6 +216,8 @@ def _cleaned(value: Any) -> Any:
     match value:
         case str():
             return clean(value)
+        case float() if not isfinite(value):  # NaN is no JSON, and 1e999 becomes infinite
+            raise ValueError("no JSON")
         case list():
             return [_cleaned(item) for item in value]
         case dict():

@@ -13,8 +13,22 @@ from operator import add
 from typing import Literal
 
 from memstore.core.usage import Usage
-from memstore.errors import ModelError, SettingRefused
-from memstore.jobs.messages import PRICED, Kept, Message, Model, Reply, Request, Text, ToolResult, ToolUse, priced
+from memstore.errors import ModelAnswer, ModelError, SettingRefused
+from memstore.jobs.messages import (
+    LAST_WORD,
+    PAUSED,
+    PRICED,
+    Kept,
+    Message,
+    Model,
+    Reply,
+    Request,
+    Text,
+    ToolResult,
+    ToolUse,
+    is_blank,
+    priced,
+)  # fmt: skip
 
 Ended = Literal["said", "turns", "budget", "refused", "cancelled", "failed"]
 """How it ended: the model said its last word; it had more to do when its turns or its budget were used up; it
@@ -27,6 +41,7 @@ LAST_TURN = (
 CUT_CALL = "Not carried out: the call was cut off, as an answer has at most {limit} tokens. Make it again, smaller."
 NO_INPUT = "Not carried out: the input of the call is no JSON object. Make it again."
 CUT_ANSWER = "Your answer was cut off, as it has at most {limit} tokens. Go on from there, in smaller steps."
+GO_ON = "Go on from there."
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +122,8 @@ def converse(
         said = _sendable(reply)
         if said.blocks:
             messages.append(said)
-        if not reply.uses and not reply.cut:
-            return ended("said")
+        if not reply.uses and not reply.cut and reply.stop != PAUSED:
+            return ended("said") if reply.stop in LAST_WORD else ended("failed", _no_end(reply))
         messages.append(_answered(reply, act, request.limit))
     return ended("turns")
 
@@ -121,20 +136,26 @@ def _spent(replies: list[Reply], budget: int) -> bool:
 
 
 def _sendable(reply: Reply) -> Message:
-    """The answer as it goes back. Thinking that was cut off has no signature, and the API would refuse it."""
+    """The answer as it goes back. The API would refuse thinking that was cut off, as it has no signature."""
     blocks = reply.blocks
     if reply.cut and blocks and isinstance(blocks[-1], Kept):
         blocks = blocks[:-1]
-    return Message("assistant", tuple(block for block in blocks if block != Text("")))
+    return Message("assistant", tuple(block for block in blocks if not is_blank(block)))
+
+
+def _no_end(reply: Reply) -> ModelAnswer:
+    """The error for an answer of which nobody knows whether it is the last word: what it says is no outcome."""
+    calls = " (the call of a tool is missing)" if reply.stop == "tool_use" else ""
+    return ModelAnswer(f"the model stopped for no known reason: {reply.stop[:40]}{calls}", passing=True)
 
 
 def _answered(reply: Reply, act: Callable[[ToolUse], ToolResult], limit: int) -> Message:
-    """What the calls of an answer came to; an answer that was cut off without one is asked to go on."""
+    """What the calls of an answer came to; an answer that was cut off or paused without one is asked to go on."""
     results = [_carried_out(use, act, CUT_CALL.format(limit=limit) if reply.cut else NO_INPUT) for use in reply.uses]
     message = Message("user", tuple(results))
     if reply.cut and all(use.whole for use in reply.uses):
         return _told(message, CUT_ANSWER.format(limit=limit))
-    return message
+    return message if results else _told(message, GO_ON)
 
 
 def _carried_out(use: ToolUse, act: Callable[[ToolUse], ToolResult], why_not: str) -> ToolResult:

@@ -76,6 +76,11 @@ def too_long_a_wait(endpoint: Endpoint, status: int, wait: float) -> ModelBusy:
     return _busy(endpoint, status, f"({status})", wait)
 
 
+def is_of_transport(error: BaseException) -> bool:
+    """Whether it is one of the transport's own kinds."""
+    return any(kind.__name__ == "RequestError" for kind in type(error).__mro__)
+
+
 def of_broken_answer(endpoint: Endpoint, error: BaseException, patience: float) -> ModelUnreachable:
     """The error for an answer that had begun. `patience`: seconds without a word."""
     why = _why(list(_chain(error)), patience)

@@ -17,7 +17,7 @@ from memstore.errors import ModelError
 from memstore.jobs import answers, failures
 from memstore.jobs.answers import clean
 from memstore.jobs.endpoint import Endpoint, find_credential, find_endpoint
-from memstore.jobs.messages import Block, Kept, Message, Reply, Request, Text, ToolResult, ToolUse
+from memstore.jobs.messages import Block, Kept, Message, Reply, Request, Text, ToolResult, ToolUse, is_blank
 
 if TYPE_CHECKING:
     from anthropic import Anthropic, Stream
@@ -78,6 +78,11 @@ class ApiModel:
                 raise failures.of_status(endpoint, request.model, error.status_code, error.body, wait) from None
             except anthropic.APIConnectionError as error:
                 raise failures.of_connection(endpoint, error, self.patience) from None
+            except Exception as error:
+                if not failures.is_of_transport(error):
+                    raise
+                # In the body of a refusal: what happens there the library leaves as it is.
+                raise failures.of_broken_answer(endpoint, error, self.patience) from None
 
     def _client(self) -> Anthropic:
         import anthropic
@@ -169,7 +174,7 @@ def body(request: Request) -> dict[str, Any]:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    return {"role": message.role, "content": [_block(block) for block in message.blocks if block != Text("")]}
+    return {"role": message.role, "content": [_block(block) for block in message.blocks if not is_blank(block)]}
 
 
 def _block(block: Block) -> dict[str, Any]:
@@ -192,7 +197,7 @@ def _wait(headers: Mapping[str, str]) -> float | None:
     given = headers.get("retry-after", "")
     with suppress(ValueError):
         return _bounded(float(given))
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         return _bounded(parsedate_to_datetime(given).timestamp() - time.time())
     return None
 

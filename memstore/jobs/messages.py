@@ -15,6 +15,12 @@ from memstore.core.usage import Usage
 CUT = ("max_tokens", "model_context_window_exceeded")
 """The reasons to stop that cut an answer off, wherever it had got to."""
 
+PAUSED = "pause_turn"
+"""The reason to stop of a model that has more to say as soon as it is asked."""
+
+LAST_WORD = ("end_turn", "stop_sequence")
+"""The reasons to stop of a model that has said all that it wanted to say."""
+
 
 @dataclass(frozen=True, slots=True)
 class Text:
@@ -53,6 +59,11 @@ class Kept:
 
 
 Block = Text | ToolUse | ToolResult | Kept
+
+
+def is_blank(block: Block) -> bool:
+    """Whether these are words that say nothing: the API sends them, and refuses to take them back."""
+    return isinstance(block, Text) and not block.text.strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from memstore.core.usage import Usage
-from memstore.errors import ModelBusy, ModelUnreachable, SettingRefused
-from memstore.jobs.conversation import CUT_ANSWER, CUT_CALL, LAST_TURN, NO_INPUT, Talk, converse
+from memstore.errors import ModelAnswer, ModelBusy, ModelUnreachable, SettingRefused
+from memstore.jobs.conversation import CUT_ANSWER, CUT_CALL, GO_ON, LAST_TURN, NO_INPUT, Talk, converse
 from memstore.jobs.llm import ApiModel
 from memstore.jobs.messages import Kept, Message, Text, ToolResult, ToolUse, user
 from tests.jobs.api import Scripted, request
@@ -138,6 +138,26 @@ def test_thinking_that_the_limit_cut_off_does_not_go_back(api: Scripted, hands: 
     ended = talk(api, hands)
     assert [message.role for message in ended.messages] == ["user", "user", "assistant", "user", "assistant"]
     assert "thinking" not in json.dumps(api.bodies[2])
+
+
+def test_a_pause_is_no_last_word(api: Scripted, hands: Hands):
+    api.steps = [Blocks(({"type": "text", "text": "Let me look"},), "pause_turn"), Say("all.")]
+    assert talk(api, hands).last_text == "all."
+    assert api.bodies[1]["messages"][-1]["content"][0]["text"] == GO_ON
+
+
+@pytest.mark.parametrize("stop", ["tool_use", "content_filter", "what comes next year"])
+def test_who_stops_for_no_known_reason_has_said_nothing_that_counts(api: Scripted, hands: Hands, stop: str):
+    api.steps = [Blocks(({"type": "text", "text": "Let me look"},), stop)]
+    ended = talk(api, hands)
+    assert ended.ended == "failed" and isinstance(ended.error, ModelAnswer) and ended.error.passing
+    assert f"no known reason: {stop}" in str(ended.error)
+
+
+def test_blank_words_beside_a_call_do_not_go_back_as_the_api_refuses_them(api: Scripted, hands: Hands):
+    api.steps = [Blocks(({"type": "text", "text": "\n\n"}, call("Read", {})), "tool_use"), Say()]
+    talk(api, hands)
+    assert [block["type"] for block in api.bodies[1]["messages"][1]["content"]] == ["tool_use"]
 
 
 def test_a_refusal_ends_it_and_nothing_of_it_is_carried_out(api: Scripted, hands: Hands):

@@ -514,6 +514,17 @@ def test_a_header_of_the_persons_own_that_cannot_be_sent_is_told_without_its_val
 def test_a_body_that_is_packed_wrongly_is_told(api: Scripted):
     api.steps = [Raw(b"no gzip", SSE, headers={"Content-Encoding": "gzip"})]
     assert str(failed(api.environment)).endswith("broke off: what came is packed wrongly")
+    api.steps = [Raw(b"no gzip", status=529, headers={"Content-Encoding": "gzip"})]
+    assert str(failed(api.environment)).endswith("broke off: what came is packed wrongly")
+    api.steps = [Raw(b'{"type": "message", "content": [{"type": "new", "n": NaN}], "stop_reason": "end_turn"}')]
+    assert "holds what cannot be sent back" in str(failed(api.environment))
+
+
+@pytest.mark.parametrize("given", ["Mon, 01 Jan 2024 00:00:00 +99999999999999999999", "-5", "nan", "soon"])
+def test_a_wait_that_cannot_be_read_is_none(api: Scripted, given: str):
+    api.steps = [Fail(529, "overloaded_error", "Sorry", {"Retry-After": given})]
+    error = failed(api.environment)
+    assert isinstance(error, errors.ModelBusy) and not error.wait
 
 
 def test_a_refusal_in_another_shape_is_told_too(api: Scripted):

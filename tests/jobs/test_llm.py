@@ -74,7 +74,7 @@ def test_a_call_before_the_one_that_was_cut_off_is_whole(api: Scripted):
 
 
 def test_an_input_that_is_no_json_object_makes_the_call_not_whole(api: Scripted):
-    for given in ("[1, 2]", '"text"', "{not json", "[" * 100_000):
+    for given in ("[1, 2]", '"text"', "{not json", "[" * 100_000, '{"n": NaN}', '{"n": [1e999]}'):
         call = {"type": "tool_use", "id": "toolu_1", "name": "Write", "input": given}
         api.steps = [Blocks((call,), "tool_use")]
         reply = ApiModel.of(api.environment).reply(request())
