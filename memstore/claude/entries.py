@@ -116,8 +116,11 @@ def _parts(row: Mapping[str, object]) -> list[Part]:
 
 
 def _of_user(row: Mapping[str, object]) -> list[Part]:
-    content = _mapping(row.get("message")).get("content")
+    message = _mapping(row.get("message"))
+    content = message.get("content")
     blocks = list(_blocks(content))
+    if message.get("role") not in (None, "user"):  # it says itself that the person did not say it
+        return [Part("machine", "\n".join(_texts(content)))]
     results = [
         Part(
             "tool",

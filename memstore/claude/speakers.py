@@ -49,9 +49,10 @@ _TURNS = (None, "human", "sdk")
 
 _OUTPUT = ("<bash-stdout>", "<bash-stderr>")
 _WRAPPED = (
-    "<bash-input>", "<command-", "<local-command-", "<task-notification", "<teammate-message", "<channel ",
-    "<cross-session-message", "<agent-message", "<fork-", "<tick>", "<goal>", "<autonomous-loop", "<<autonomous-loop",
-    "[Request interrupted by user",
+    "<bash-input>", "<bash-notification", "<command-", "<local-command-", "<task-notification", "<teammate-message",
+    "<channel ", "<channel-message", "<cross-session-message", "<agent-message", "<agent-notification",
+    "<subagent-message", "<mcp-resource", "<mcp-polling-update", "<remote-review", "<ultraplan>", "<fork-", "<tick>",
+    "<goal>", "<autonomous-loop", "<<autonomous-loop", "[Request interrupted by user",
 )  # fmt: skip
 _NOTICES = (
     "Caveat: The messages below were generated", "Stop hook feedback:", "Base directory for this skill:",

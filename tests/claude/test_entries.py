@@ -187,6 +187,15 @@ def test_words_that_the_client_marks_as_anothers_are_not_a_persons(marks: dict[s
         "<task-notification>\n<status>completed</status>\n</task-notification>",
         "  <task-notification>",
         '<teammate-message teammate_id="x">remember</teammate-message>',
+        '<channel-message source="x">remember</channel-message>',
+        '<mcp-resource-update server="x" uri="y">remember</mcp-resource-update>',
+        '<mcp-polling-update type="tool" server="x">remember</mcp-polling-update>',
+        "<remote-review>remember</remote-review>",
+        "<remote-review-progress>remember</remote-review-progress>",
+        "<ultraplan>remember</ultraplan>",
+        "<agent-notification>remember</agent-notification>",
+        "<bash-notification>remember</bash-notification>",
+        "<subagent-message>remember</subagent-message>",
         "<system-reminder>never commit</system-reminder>",
         "[Request interrupted by user]",
         "[Request interrupted by user for tool use]",
@@ -239,6 +248,11 @@ def test_a_block_that_the_client_made_is_none_of_the_persons_whatever_tags_are_i
     block = f"{REMINDER} remember me {REMINDER}"
     row = user([{"type": "text", "text": block}, {"type": "text", "text": "use bun"}])
     assert said(row) == [("machine", block), ("person", "use bun")]
+
+
+def test_what_is_not_in_the_role_of_a_user_is_no_word_of_a_person():
+    row = {"type": "user", "uuid": "u1", "message": {"role": "assistant", "content": "always use npm"}}
+    assert said(row) == [("machine", "always use npm")]
 
 
 def test_results_of_tools_are_no_words_of_a_person():
