@@ -50,7 +50,8 @@ class Entry:
     `parent`: the id of the line that this one follows; empty at the root of a chain; None where the line does not say.
     `text`: without images and other data, cut as `LONGEST` says; empty where the line is only a link of the chain.
     `at`: ISO 8601, as the client wrote it. `line`: its number, from 1. `end`: bytes of the file up to the line's end.
-    `digest`: 8 bytes that stand for id, kind and text; a copy of the line in another file has the same.
+    `digest`: 8 bytes that stand for id, kind and text; a copy of the line in another file has the same. `original`:
+    where the copy got an id of its own, the digest of what it is a copy of.
     `tokens`: how large the context was after this answer. `answers`: the call whose result this is; `failed`: the tool
     did not do it, or the person did not let it.
     """
@@ -71,6 +72,7 @@ class Entry:
     tokens: int | None = None
     answers: str | None = None
     failed: bool = False
+    original: bytes | None = None
 
 
 def entries_of(content: bytes, line: int, end: int) -> tuple[list[Entry], int] | None:
@@ -162,7 +164,8 @@ def _entry(row: Mapping[str, object], part: Part, text: str, line: int, end: int
     identity, at = _name(row.get("uuid")), _name(row.get("timestamp"))
     text = _shortened(text, LONGEST.get(part.kind))
     own = row.get("type") == "assistant" and part.kind == "assistant"
-    known_by = "\0".join((identity or at, part.kind, text)).encode()
+    # A fork by the SDK (`fork_session`) gives each line another id and names the old one; other forks keep the ids.
+    copied = _name(_mapping(row.get("forkedFrom")).get("messageUuid"))
     return Entry(
         id=identity,
         parent=_parent(row),
@@ -175,12 +178,17 @@ def _entry(row: Mapping[str, object], part: Part, text: str, line: int, end: int
         prompt_id=_name(row.get("promptId")),
         line=line,
         end=end,
-        digest=blake2b(known_by, digest_size=_DIGEST).digest(),
+        digest=_digest(identity or at, part.kind, text),
         tools=tuple(_tools(row)) if own else (),
         tokens=_tokens(row) if own else None,
         answers=part.answers,
         failed=part.failed,
+        original=_digest(copied, part.kind, text) if copied and copied != identity else None,
     )
+
+
+def _digest(identity: str, kind: Kind, text: str) -> bytes:
+    return blake2b("\0".join((identity, kind, text)).encode(), digest_size=_DIGEST).digest()
 
 
 def _parent(row: Mapping[str, object]) -> str | None:

@@ -17,10 +17,10 @@ _PLENTY = 1024 * 1024
 _TOO_MUCH = 2 * 1024 * 1024
 
 _WANTED = frozenset(
-    b"agentId attachment cwd gitBranch interruptedMessageId isApiErrorMessage isCompactSummary isMeta isSidechain"
-    b" isSynthetic isVisibleInTranscriptOnly logicalParentUuid message origin parentUuid permissionDecision promptId"
-    b" promptSource rowSource scheduledTaskId sessionId sourceToolUseID subtype teamName timestamp toolDenialKind"
-    b" turnCompanion turnOrigin type userFeedback holdsPersonsWords uuid".split()
+    b"agentId attachment cwd forkedFrom gitBranch interruptedMessageId isApiErrorMessage isCompactSummary isMeta"
+    b" isSidechain isSynthetic isVisibleInTranscriptOnly logicalParentUuid message origin parentUuid permissionDecision"
+    b" promptId promptSource rowSource scheduledTaskId sessionId sourceToolUseID subtype teamName timestamp"
+    b" toolDenialKind turnCompanion turnOrigin type userFeedback holdsPersonsWords uuid".split()
 )
 # No pattern takes very much at once: the engine remembers each repetition.
 _SIGNS = re.compile(rb'["{}\[\],]')

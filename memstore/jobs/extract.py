@@ -23,7 +23,7 @@ from memstore.jobs.conversation import Talk, converse
 from memstore.jobs.fork import Fork
 from memstore.jobs.manifest import manifest
 from memstore.jobs.messages import Model, Reply, Request, user
-from memstore.jobs.passing_over import PassedOver, passed_over
+from memstore.jobs.passing_over import PassedOver, digests, passed_over
 from memstore.jobs.prompt import prompt
 from memstore.jobs.saves import own_saves
 from memstore.jobs.tools import Tools
@@ -161,7 +161,7 @@ class Extraction:
     def _passed_over(self, reading: Reading) -> PassedOver:
         around, entries = self._around, reading.entries
         with around.store.view() as connection:
-            taken = runs.taken(connection, [entry.digest for entry in entries])
+            taken = runs.taken(connection, digests(entries))
             rests = sessions.rests(connection, self._job.session, around.provenance.worktree or "")
         return passed_over(entries, taken, rests)
 
@@ -278,8 +278,8 @@ class Extraction:
         change_set = space.change_set(KIND, self._id, around.provenance, end.reason) if space and kept else None
         sources = space.sources() if space and change_set else ()
         cursor = None if read is None else self._cursor(read.mark)
-        known = () if read is None else (entry.digest for entry in read.entries)
-        around.store.finish_run(end, change_set, cursor, [one for one in known if one not in self._over.gone], sources)
+        over = [] if read is None else [entry for entry in read.entries if entry.digest not in self._over.gone]
+        around.store.finish_run(end, change_set, cursor, digests(over), sources)
         return end
 
     def _cursor(self, mark: Mark) -> Cursor:

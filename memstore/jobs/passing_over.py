@@ -32,8 +32,9 @@ class PassedOver:
 
 
 def passed_over(entries: Sequence[Entry], taken: Collection[bytes], rests: Rests) -> PassedOver:
-    """Of these entries. `taken`: the digests of those whose outcome is recorded."""
-    known = frozenset(taken)
+    """Of these entries. `taken`: those digests, of them or of what they are copies of, whose outcome is recorded."""
+    outcomes = frozenset(taken)
+    known = frozenset(entry.digest for entry in entries if not outcomes.isdisjoint(digests([entry])))
     left = abandoned(entries)
     gone = frozenset(entry.digest for entry in entries if entry.id in left) - known
     paused = frozenset(
@@ -42,6 +43,12 @@ def passed_over(entries: Sequence[Entry], taken: Collection[bytes], rests: Rests
         if at is not None and any(since <= at and (until is None or at < until) for since, until in rests)
     )
     return PassedOver(known, gone, paused - known - gone)
+
+
+def digests(entries: Iterable[Entry]) -> list[bytes]:
+    """All by which entries may be known: their own, and those of what they are copies of."""
+    found = (one for entry in entries for one in (entry.digest, entry.original) if one is not None)
+    return list(dict.fromkeys(found))
 
 
 def _moments(entries: Iterable[Entry]) -> Iterator[tuple[Entry, int | None]]:

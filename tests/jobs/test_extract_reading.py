@@ -159,6 +159,25 @@ def test_a_fork_is_asked_only_what_is_new_in_it(scene: Scene, told: Transcript):
     nothing_new(scene)
 
 
+@pytest.mark.parametrize("first", ["parent", "fork"])
+def test_a_fork_whose_lines_got_ids_of_their_own_tells_nothing_twice(scene: Scene, first: str):
+    """As `fork_session` of the client's SDK makes it."""
+    scene.transcript().person("the port is 7443", "and the host is ours")
+    rows = [json.loads(line) for line in scene.transcript().path.read_text().splitlines()]
+    for session in ("fork", "fork2"):  # the second one is a fork of the first
+        transcript, origins = scene.transcript(session), rows
+        rows = [
+            transcript.row("user", message=row["message"], forkedFrom={"messageUuid": row["uuid"]}) for row in origins
+        ]
+        transcript.write(*rows)
+    order = ["s", "fork", "fork2"] if first == "parent" else ["fork", "s", "fork2"]
+    for session in order:
+        scene.transcript(session).person(f"only {session} says that")
+        scene.turn(NOTHING, session=session)
+        history = ["the port is 7443", "and the host is ours"] if session == order[0] else []
+        assert scene.shown() == [*history, f"only {session} says that"]
+
+
 def test_a_fork_that_comes_first_takes_the_history_for_its_parent(scene: Scene):
     parent = scene.transcript()
     parent.person(*facts(0, 1))
