@@ -85,12 +85,20 @@ _KEYS = (
     Key("claude", "path", "claude", "the client's program, for its own fork: on PATH, or a whole path", personal=True),
     Key("model.extract", "text", DEFAULT_MODEL, "the model that extracts, where the API is asked"),
     Key("model.notes", "text", DEFAULT_MODEL, "the model that keeps the notes of a session"),
+    Key("model.dream", "text", DEFAULT_MODEL, "the model that dreams"),
     Key("budget.run", "money", 0, "what one run may cost", personal=True),
     Key("budget.day", "money", 0, "what the runs of one day may cost", personal=True),
     Key("notes.enabled", "bool", True, "whether a running session has notes"),
     Key("notes.start", "int", 10_000, "tokens of context before the first notes", least=1_000, most=10_000_000),
     Key("notes.every", "int", 5_000, "tokens of context from one update to the next", least=500, most=10_000_000),
     Key("notes.calls", "int", 3, "tool calls from one update to the next", least=0, most=1_000),
+    Key("dream.enabled", "bool", True, "whether the memories are tidied by a dream from time to time, by itself"),
+    Key("dream.hours", "int", 24, "hours from one dream to the next", least=0, most=8_760),
+    Key("dream.sessions", "int", 5, "sessions since the last dream before the next", least=0, most=10_000),
+    Key("dream.scan_minutes", "int", 10, "minutes from one count of these sessions to the next", least=0, most=1_440),
+    Key("dream.share", "int", 20, "percent of the memories that a dream may take away unasked", least=0, most=100),
+    Key("dream.turns", "int", 30, "how often the model may act in one dream", least=1, most=500),
+    Key("assistant.enabled", "bool", False, "whether agents run as assistants, which keep a log of the day"),
 )  # fmt: skip
 
 KEYS: Mapping[str, Key] = {key.name: key for key in _KEYS}

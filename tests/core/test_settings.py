@@ -28,12 +28,20 @@ def test_the_defaults_are_those_of_a_fresh_start():
         "claude": "claude",
         "model.extract": DEFAULT_MODEL,
         "model.notes": DEFAULT_MODEL,
+        "model.dream": DEFAULT_MODEL,
         "budget.run": 0,
         "budget.day": 0,
         "notes.enabled": True,
         "notes.start": 10_000,
         "notes.every": 5_000,
         "notes.calls": 3,
+        "dream.enabled": True,
+        "dream.hours": 24,
+        "dream.sessions": 5,
+        "dream.scan_minutes": 10,
+        "dream.share": 20,
+        "dream.turns": 30,
+        "assistant.enabled": False,
     }
 
 
