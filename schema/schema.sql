@@ -33,6 +33,19 @@ CREATE TABLE dream (
     input      BLOB
 ) STRICT;
 
+CREATE TABLE dream_lock (
+    folder   TEXT PRIMARY KEY,
+    pid      INTEGER NOT NULL,
+    taken_at INTEGER NOT NULL,
+    prior    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE dream_seen (
+    name   TEXT PRIMARY KEY,
+    digest BLOB NOT NULL,
+    at     INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE folder (
     pk       INTEGER PRIMARY KEY,
     path     TEXT NOT NULL UNIQUE,
@@ -270,18 +283,22 @@ CREATE TABLE run_progress (
 ) STRICT;
 
 CREATE TABLE run_step (
-    run       INTEGER NOT NULL REFERENCES run (seq),
-    n         INTEGER NOT NULL,
-    action    TEXT NOT NULL CHECK (action IN ('create', 'revise', 'delete', 'merge')),
-    memory    TEXT NOT NULL,
-    path      TEXT NOT NULL,
-    seen      TEXT,
-    content   BLOB,
-    into_path TEXT,
-    origin    TEXT NOT NULL,
-    reason    TEXT NOT NULL,
-    state     TEXT NOT NULL CHECK (state IN ('done', 'stale', 'refused', 'rejected', 'held')),
-    told      TEXT NOT NULL DEFAULT '',
+    run         INTEGER NOT NULL REFERENCES run (seq),
+    n           INTEGER NOT NULL,
+    part        INTEGER NOT NULL,
+    action      TEXT NOT NULL CHECK (action IN ('create', 'revise', 'delete', 'merge')),
+    memory      TEXT NOT NULL,
+    path        TEXT NOT NULL,
+    seen        TEXT,
+    content     BLOB,
+    into_path   TEXT,
+    into_memory TEXT,
+    needs       TEXT NOT NULL DEFAULT '[]',
+    origin      TEXT NOT NULL,
+    reason      TEXT NOT NULL,
+    state       TEXT NOT NULL CHECK (state IN ('done', 'stale', 'refused', 'rejected', 'held')),
+    told        TEXT NOT NULL DEFAULT '',
+    operation   INTEGER REFERENCES operation (seq),
     PRIMARY KEY (run, n)
 ) STRICT, WITHOUT ROWID;
 
@@ -434,6 +451,8 @@ CREATE INDEX line_order ON line (scope, layer, rank) WHERE live = 1;
 CREATE INDEX line_version_operation ON line_version (operation);
 
 CREATE INDEX log_entry_day ON log_entry (day, seq);
+
+CREATE INDEX log_shown_open ON log_shown (folder, entry) WHERE done = 0;
 
 CREATE UNIQUE INDEX memory_address ON memory (scope, layer, path_key) WHERE state = 'live';
 

@@ -96,7 +96,10 @@ _KEYS = (
     Key("dream.hours", "int", 24, "hours from one dream to the next", least=0, most=8_760),
     Key("dream.sessions", "int", 5, "sessions since the last dream before the next", least=0, most=10_000),
     Key("dream.scan_minutes", "int", 10, "minutes from one count of these sessions to the next", least=0, most=1_440),
-    Key("dream.share", "int", 20, "percent of the memories that a dream may take away unasked", least=0, most=100),
+    Key(
+        "dream.share", "int", 20, "percent of the memories that a dream may take away unasked",
+        least=0, most=100, personal=True,
+    ),
     Key("dream.turns", "int", 30, "how often the model may act in one dream", least=1, most=500),
     Key("assistant.enabled", "bool", False, "whether agents run as assistants, which keep a log of the day"),
 )  # fmt: skip
