@@ -84,7 +84,7 @@ def resolve(state: State, /, reference: str, tool: str | None, **choices: bool) 
         chosen = "text" if text is not None else str(take)
         saved = memories.resolve(record.id, chosen, text=text)
     if state.json:
-        shape = None if saved is None else saved_shape(saved)
+        shape = None if saved is None else saved_shape("resolve", saved)
         state.emit("resolve", {"conflict": record.id, "resolution": chosen, "saved": shape})
     state.report(printable(f"settled the conflict in {record.path}: {take or 'merged by ' + str(tool)}"))
     if saved is not None:

@@ -86,6 +86,7 @@ SAVED: Shape = {
     "operation": "text or null",  # null: it stood there already
     "seq": "number or null",
     "files": FILES,
+    "secrets": [{"rule": "text", "line": "number"}],  # what looks like one in a text that was written
 }
 CONFLICT: Shape = {
     "id": "text",

@@ -12,6 +12,7 @@ from memstore.errors import PlaceRefused
 
 if TYPE_CHECKING:
     from memstore.app import Memstore
+    from memstore.core.secrets import Finding
     from memstore.files.report import Noted, SyncReport
     from memstore.outcomes import Saved
 
@@ -29,20 +30,34 @@ _DONE = {
     "unchanged": "unchanged",
 }
 
+_WRITES = ("write", "append", "edit", "set")
+
 
 def tell_saved(state: State, command: str, saved: Saved, detail: str = "") -> None:
     """Says what a write saved, as which version and with which `detail`; then what its files came to."""
     if state.json:
-        state.emit(command, saved_shape(saved))
+        state.emit(command, saved_shape(command, saved))
     memory = saved.memory
     operation = "" if saved.seq is None else f", operation #{saved.seq}"
     done = _DONE.get(saved.what, saved.what)
     told = f"{done} {printable(memory.path)}: version {memory.version}, token {memory.token}{operation}"
     state.report(told + (f"; {printable(detail)}" if detail else ""))
+    for one in secrets_in(command, saved):
+        state.note(
+            f"note: line {one.line} looks like a secret ({one.rule}): every session reads it, and history keeps it"
+        )
     tell_files(state, saved.files)
 
 
-def saved_shape(saved: Saved) -> dict[str, object]:
+def secrets_in(command: str, saved: Saved) -> list[Finding]:
+    """What looks like a secret in a text that somebody has just written: it is theirs, so it is only said."""
+    from memstore.core.secrets import find
+
+    wrote = command in _WRITES and saved.what not in ("unchanged", "repeated")
+    return find(saved.memory.state.content.decode("utf-8", "replace")) if wrote else []
+
+
+def saved_shape(command: str, saved: Saved) -> dict[str, object]:
     """A write and what became of its files, as JSON has it."""
     from memstore.cli.shaping import files_shape, memory_shape
 
@@ -52,6 +67,7 @@ def saved_shape(saved: Saved) -> dict[str, object]:
         "operation": saved.operation,
         "seq": saved.seq,
         "files": files_shape(saved.files),
+        "secrets": [{"rule": one.rule, "line": one.line} for one in secrets_in(command, saved)],
     }
 
 

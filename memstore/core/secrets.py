@@ -59,10 +59,19 @@ MOST = 100
 def find(text: str, *, salt: bytes = b"") -> list[Finding]:
     """The secrets in a text, in their order. `salt`: with it, whoever has a fingerprint cannot try passwords on it."""
     plain = normalised(text)
-    found = list(islice((one for rule in RULES for one in _of_rule(rule, plain)), MOST))
-    taken = sorted((start, end) for start, end, _, _ in found)
-    others = (*islice(_key_blocks(plain), MOST), *islice(_assigned(plain), MOST))
-    return list(_findings(plain, sorted((*found, *_apart(sorted(others), taken))), salt))
+    return list(_findings(plain, _searched(plain), salt))
+
+
+def masked(text: str) -> str:
+    """The text with every secret as `***`; as it is where it holds none."""
+    plain = normalised(text)
+    shown: list[str] = []
+    reached = 0
+    for start, end, _, _ in _searched(plain):
+        if start >= reached:
+            shown += (plain[reached:start], "***")
+        reached = max(reached, end)
+    return "".join((*shown, plain[reached:])) if shown else text
 
 
 def normalised(text: str) -> str:
@@ -78,6 +87,14 @@ def is_placeholder(value: str) -> bool:
 
 
 # What is told of them
+
+
+def _searched(plain: str) -> list[_Found]:
+    """In the order of the text."""
+    found = list(islice((one for rule in RULES for one in _of_rule(rule, plain)), MOST))
+    taken = sorted((start, end) for start, end, _, _ in found)
+    others = (*islice(_key_blocks(plain), MOST), *islice(_assigned(plain), MOST))
+    return sorted((*found, *_apart(sorted(others), taken)))
 
 
 def _of_rule(rule: Rule, plain: str) -> Iterator[_Found]:

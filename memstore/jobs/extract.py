@@ -26,6 +26,7 @@ from memstore.jobs.messages import Model, Reply, Request, user
 from memstore.jobs.passing_over import PassedOver, digests, passed_over
 from memstore.jobs.prompt import prompt
 from memstore.jobs.saves import own_saves
+from memstore.jobs.secrecy import without_secrets
 from memstore.jobs.tools import Tools
 from memstore.jobs.window import Window, window
 from memstore.jobs.workspace import Workspace
@@ -269,7 +270,7 @@ class Extraction:
         lost, used = _losses(read), () if self._tools is None else self._tools.events
         unread = end.unread if read is None else len(read.corrupt)
         noted = (Event("note", text, around.clock()) for text in [*self._notes, *lost])
-        end = replace(end, at=around.clock(), unread=unread, events=(*noted, *used))
+        end = without_secrets(replace(end, at=around.clock(), unread=unread, events=(*noted, *used)))
         if self._dry:  # what it cost is on record, and nothing else
             with suppress(Conflict):  # a worker that began meanwhile closed it
                 around.store.finish_run(replace(end, outcome="skipped", gate="dry"))

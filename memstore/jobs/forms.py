@@ -7,6 +7,7 @@ from memstore.core.model import INDEX_NAME, Memory
 from memstore.core.names import EXTENSION, check_path, collision_key
 from memstore.core.taxonomy import TYPES
 from memstore.errors import InputRefused
+from memstore.jobs import secrecy
 from memstore.jobs.vouching import Made
 
 
@@ -32,6 +33,7 @@ def check_file(path: str) -> str:
     """The path, if a run may write there. Raises InputRefused, also as NameRefused."""
     if is_index(path):
         raise InputRefused(f"{INDEX_NAME} is not written: its lines are made from the descriptions of the memories")
+    secrecy.check_text("", path)
     return check_path(path)
 
 

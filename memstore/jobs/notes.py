@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from memstore.core.model import NOTES, NOTES_KIND, Memory
 from memstore.core.notes_text import TEMPLATE, check_change, path_of
 from memstore.errors import InputRefused, MemstoreError, SettingRefused, StoreUnavailable
+from memstore.jobs import secrecy
 from memstore.jobs.conversation import Talk, converse
 from memstore.jobs.extract import LIMIT, Around, Metered, failed, in_words
 from memstore.jobs.messages import Request, user
@@ -128,7 +129,9 @@ class NotesRun:
     def _check(self, head: Memory | None, text: bytes | None, made: tuple[Made, ...]) -> None:
         if text is None:
             raise InputRefused("notes are not deleted")
-        check_change(self._before, text.decode("utf-8", "replace"))
+        after = text.decode("utf-8", "replace")
+        check_change(self._before, after)
+        secrecy.check_text(self._before, after)
 
     def _ending(self, talk: Talk) -> RunEnd:
         """How a run ends after this talk. What failed saves nothing: its messages are read again."""
@@ -159,7 +162,7 @@ class NotesRun:
         """Commits the end of the run. `after`: the cursor, where what was said has a known outcome."""
         around, space = self._around, self._space
         events: tuple[Event, ...] = () if self._tools is None else self._tools.events
-        end = replace(end, at=around.clock(), events=events)
+        end = secrecy.without_secrets(replace(end, at=around.clock(), events=events))
         if space is None or after is None or not self._is_changed():
             around.store.finish_run(end, None, after)
             return end

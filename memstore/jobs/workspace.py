@@ -16,8 +16,9 @@ from memstore.core.frontmatter import alike
 from memstore.core.merge import merge_texts
 from memstore.core.model import LARGEST, Listing, Memory, Origin, Provenance, Shelf
 from memstore.core.names import check_path, collision_key
+from memstore.core.secrets import masked
 from memstore.errors import InputRefused, NotFound
-from memstore.jobs import forms, vouching
+from memstore.jobs import forms, secrecy, vouching
 from memstore.jobs.replacing import replaced
 from memstore.jobs.vouching import Made, Rule
 from memstore.store import lines, reader
@@ -30,8 +31,8 @@ _FOREIGN = "surrogateescape"
 
 _LONGEST_REASON = 1_000
 
-RULES: Final[tuple[Rule, ...]] = (forms.check, vouching.check)
-"""What a run may write: in which shape, and with whose words."""
+RULES: Final[tuple[Rule, ...]] = (forms.check, vouching.check, secrecy.check)
+"""What a run may write: in which shape, with whose words, and no secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +243,7 @@ class Workspace:
             self._clock(),
             provenance,
             tuple(_change(step, self._shelf) for step in self.steps),
-            reason="; ".join(filter(None, reasons))[:_LONGEST_REASON],
+            reason=masked("; ".join(filter(None, reasons)))[:_LONGEST_REASON],
             derived=tuple((step.memory, tool) for step in self.steps if _is_of_tools(step)),
         )
 

@@ -304,3 +304,14 @@ def test_a_value_of_the_repository_stops_projecting_and_not_the_write(run: Run, 
     assert "not projected" in done.err
     assert "autoMemoryDirectory" in done.err
     assert run("sync").code == 5
+
+
+def test_what_looks_like_a_secret_is_saved_all_the_same_and_said(run: Run):
+    token = "gh" + "p_" + "a1B2c3D4e5" * 4
+    done = run("write", "bot", f"It deploys.\nIts token is {token}")
+    assert done.code == 0 and done.out.startswith("created bot.md")
+    assert done.err == "note: line 9 looks like a secret (github-token): every session reads it, and history keeps it\n"
+    done = run("append", "bot", "At noon.", "--json")
+    assert done.json["secrets"] == [{"rule": "github-token", "line": 9}]
+    assert run("write", "port", "It is 7443.", "--json").json["secrets"] == []
+    assert run("pin", "bot").err == ""
