@@ -2,16 +2,19 @@
 
 The client appends lines, but files are also rewritten, cut, copied and deleted. So a mark says not only how far a file
 was read but also what was read: where the bytes before it are others now, the reading begins anew, and the caller
-leaves out what it knows by the digests of the entries. A last line without its end is left for the next reading.
+leaves out what it knows by the digests of the entries. A last line without its end is left for the next reading; where
+it is whole all the same, what it says is told apart, for there may be no other reading.
 Memory does not grow with the file or its lines, only with what was said.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +32,7 @@ MOST_CORRUPT: Final = 1000
 _CHUNK = 256 * 1024
 # O_NONBLOCK: opening a FIFO must not wait for somebody to write into it.
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +55,9 @@ class Reading:
 
     `mark`: the new one. `corrupt`: the numbers, from 1, of lines that are no JSON objects, at most the first 1000.
     `replaced`: characters of texts that became U+FFFD. `torn`: the last line has no end yet and was left.
-    `fits`: the file is still the one of the mark; otherwise it was read from its start. `missing`: there is no regular
-    file that can be read; then the mark is the given one, and the rest says nothing.
+    `unended`: its entries, where it is whole all the same; the mark stands before it. `fits`: the file is still the one
+    of the mark; otherwise it was read from its start. `missing`: there is no regular file, or, where `unreadable` says
+    why, none that can be read now; then the mark is the given one, and the rest says nothing.
     """
 
     entries: tuple[Entry, ...]
@@ -62,6 +67,8 @@ class Reading:
     torn: bool = False
     fits: bool = True
     missing: bool = False
+    unreadable: str = ""
+    unended: tuple[Entry, ...] = ()
 
 
 def read(path: str, mark: Mark, *, until: int | None = None) -> Reading:
@@ -71,17 +78,23 @@ def read(path: str, mark: Mark, *, until: int | None = None) -> Reading:
     """
     try:
         handle = os.open(path, _FLAGS)
-    except (OSError, ValueError):
+    except ValueError:
         return Reading((), mark, missing=True)
+    except OSError as error:
+        return Reading((), mark, missing=True, unreadable="" if error.errno in _GONE else _why(error))
     try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
             return Reading((), mark, missing=True)
         return _read(handle, found.st_size, mark, until)
-    except OSError:
-        return Reading((), mark, missing=True)
+    except OSError as error:
+        return Reading((), mark, missing=True, unreadable=_why(error))
     finally:
         os.close(handle)
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or "it cannot be read"
 
 
 def abandoned(entries: Sequence[Entry]) -> frozenset[str]:
@@ -97,9 +110,11 @@ def abandoned(entries: Sequence[Entry]) -> frozenset[str]:
         place.setdefault(entry.id, number)
     at = max((number for number, entry in enumerate(main) if entry.kind not in ("machine", "boundary")), default=-1)
     said: set[str] = set()
+    chain: list[int] = []
     while at >= 0:
         entry = main[at]
         said.add(entry.id)
+        chain.append(at)
         if entry.parent == "" and entry.kind != "boundary":
             break
         before = place.get(entry.parent or "", -1)
@@ -115,7 +130,21 @@ def abandoned(entries: Sequence[Entry]) -> frozenset[str]:
             beside.add(entry.id)
         if entry.id in beside or entry.kind == "machine":
             said.add(entry.id)
-    return frozenset(entry.id for entry in main if entry.id not in said and entry.parent is not None)
+    left = [entry for entry in main if entry.id not in said and entry.parent is not None]
+    return frozenset(entry.id for entry in left) - _went_on(left, place, chain[::-1])
+
+
+def _went_on(left: Sequence[Entry], place: Mapping[str, int], chain: Sequence[int]) -> frozenset[str]:
+    """Of what lies beside the chain, the branches on which something was said after the chain had taken another way."""
+    tops: dict[str, Entry] = {}
+    alive: set[str] = set()
+    for entry in left:
+        top = tops[entry.id] = tops.get(entry.parent or "", entry)
+        fork = place.get(top.parent or "", -1)
+        parted = chain[min(bisect_right(chain, fork), len(chain) - 1)]
+        if entry.kind in ("person", "assistant") and place[entry.id] > parted:
+            alive.add(top.id)
+    return frozenset(entry.id for entry in left if tops[entry.id].id in alive)
 
 
 def _read(handle: int, size: int, mark: Mark, until: int | None) -> Reading:
@@ -139,7 +168,9 @@ def _read(handle: int, size: int, mark: Mark, until: int | None) -> Reading:
         replaced += made[1]
         message = next((entry.id for entry in made[0] if entry.id), message)
     new = Mark(message, lines.offset, lines.digest)
-    return Reading(tuple(entries), new, tuple(corrupt), replaced, lines.torn, fits)
+    last = entries_of(lines.torn.content(), lines.number + 1, lines.offset + lines.torn.length) if lines.torn else None
+    unended = () if last is None else tuple(last[0])
+    return Reading(tuple(entries), new, tuple(corrupt), replaced, lines.torn is not None, fits, unended=unended)
 
 
 def _resumed(handle: int, size: int, mark: Mark, until: int | None) -> _Lines | None:
@@ -161,13 +192,15 @@ class _Lines:
     """The whole lines of a file from an offset on, without their ends; they say how far they have come.
 
     `offset`: behind the last line that was given; `number`: its number, from 1; `digest`: of all bytes up to it.
+    `torn`: what lies behind that, without an end.
     """
 
     def __init__(
         self, handle: int, size: int, until: int | None, offset: int = 0, number: int = 0, seen: _Hash | None = None
     ) -> None:
         self._handle, self._size, self._until = handle, size, until
-        self.offset, self.number, self.torn = offset, number, False
+        self.offset, self.number = offset, number
+        self.torn: _Line | None = None
         self._seen = seen or hashlib.sha256()
 
     @property
@@ -194,7 +227,7 @@ class _Lines:
                 self._seen = ahead.copy()
                 yield line.content()
                 line = _Line()
-        self.torn = line.length > 0
+        self.torn = line if line.length else None
 
 
 class _Line:

@@ -8,7 +8,7 @@ sees what this one saved; messages whose outcome is recorded are known by their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -142,6 +142,10 @@ class Extraction:
     def _look(self, mark: Mark) -> RunEnd:
         job = self._job
         reading = transcript.read(job.transcript, mark)
+        # What is known by its digest is looked at once, also where the cursor has to stay before it.
+        reading = replace(reading, entries=(*reading.entries, *reading.unended))
+        if reading.unreadable:
+            return self._finish(RunEnd(self._id, "failed", 0, f"the transcript cannot be read: {reading.unreadable}"))
         if reading.missing:
             told = f"the transcript is gone: {_count(job.turns, 'turn')} could not be read"
             return self._finish(RunEnd(self._id, "nothing", 0, told, unread=job.turns))
@@ -267,7 +271,7 @@ class Extraction:
     def _finish(self, end: RunEnd, read: Reading | None = None) -> RunEnd:
         """Commits the end of the run. `read`: what has a known outcome with it; None: all of it is read again."""
         around, space = self._around, self.workspace
-        lost, used = _losses(read), () if self._tools is None else self._tools.events
+        lost, used = _losses(read, self._over.gone), () if self._tools is None else self._tools.events
         unread = end.unread if read is None else len(read.corrupt)
         noted = (Event("note", text, around.clock()) for text in [*self._notes, *lost])
         end = without_secrets(replace(end, at=around.clock(), unread=unread, events=(*noted, *used)))
@@ -303,9 +307,12 @@ def _as_far(path: str, mark: Mark, part: Window) -> Reading:
     return read
 
 
-def _losses(read: Reading | None) -> list[str]:
-    """What of the transcript could not be read."""
+def _losses(read: Reading | None, gone: Collection[bytes]) -> list[str]:
+    """What of the transcript could not be read, and what of the person's words was not looked at."""
     told: list[str] = []
+    left = 0 if read is None else sum(entry.kind == "person" and entry.digest in gone for entry in read.entries)
+    if left:
+        told.append(f"the person went back behind {_count(left, 'message')} and said something else: not looked at")
     if read is not None and read.corrupt:
         lines = ", ".join(map(str, read.corrupt[:20])) + (" and more" if len(read.corrupt) > 20 else "")
         told.append(f"{_count(len(read.corrupt), 'line')} of the transcript could not be read: {lines}")

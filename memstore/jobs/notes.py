@@ -83,6 +83,9 @@ class NotesRun:
             return self._finish(RunEnd(self._id, "skipped", 0, "notes are switched off (notes.enabled)", gate="off"))
         Pace.of(around.settings)  # whoever saw that it cannot be used has left it to this run to say so
         said = since(job, cursor)
+        if said.reading.unreadable:
+            why = f"the transcript cannot be read: {said.reading.unreadable}"
+            return self._finish(RunEnd(self._id, "failed", 0, why))
         if said.reading.missing:
             return self._finish(RunEnd(self._id, "nothing", 0, "the transcript is gone"))
         with around.store.view() as connection:

@@ -17,7 +17,7 @@ from memstore.claude.entries import Entry
 MOST = 120_000
 """Characters of a conversation that one run looks at, about 40,000 tokens; what is left comes in the next one."""
 
-_SHOWN = {"person": 12_000, "assistant": 2_000, "tool": 400}
+_SHOWN = {"person": 60_000, "assistant": 2_000, "tool": 400}
 """The kinds that are shown, and how many characters of a message."""
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")

@@ -158,6 +158,16 @@ def test_a_mark_that_cannot_be_is_one_that_does_not_fit(path: Path, mark: Mark):
     assert len(reading.entries) == 10 and not reading.fits
 
 
+def test_a_last_line_that_lacks_only_its_end_is_told_and_the_mark_stands_before_it(path: Path):
+    name = write(path, FACTS[:3], end="")
+    reading = read(name, START)
+    assert said(reading) == ["fact 0", "fact 1"] and reading.torn
+    assert [entry.text for entry in reading.unended] == ["fact 2"]
+    write(path, FACTS[:3])
+    assert [entry.digest for entry in read(name, reading.mark).entries] == [reading.unended[0].digest]
+    assert read(write(path, [*FACTS[:2], FACTS[2][:-1]], end=""), START).unended == ()
+
+
 def test_lines_that_begin_behind_the_limit_are_left(path: Path):
     name = write(path, FACTS)
     size = len(FACTS[0].encode()) + 1
@@ -201,7 +211,9 @@ def test_a_file_that_is_cut_while_it_is_read_is_read_as_far_as_it_went(path: Pat
     assert reading.mark.digest == sha256(path.read_bytes()[: reading.mark.offset]).digest()
 
 
-def test_a_disk_that_fails_while_it_is_read_makes_the_file_missing(path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_disk_that_fails_while_it_is_read_is_told_from_a_file_that_is_gone(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
     name = write(path, FACTS)
     mark = read(name, START).mark
 
@@ -209,7 +221,7 @@ def test_a_disk_that_fails_while_it_is_read_makes_the_file_missing(path: Path, m
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(os, "pread", failing)
-    assert read(name, mark) == Reading((), mark, missing=True)
+    assert read(name, mark) == Reading((), mark, missing=True, unreadable="Input/output error")
 
 
 def test_a_file_of_broken_lines_does_not_fill_memory(path: Path):
@@ -399,6 +411,13 @@ def test_what_was_said_before_a_compaction_was_said(path: Path):
         assert left(path, *rows, summary, row("c", "cs")) == frozenset()
     rows = [row("a", None), row("x", "a"), row("b", "a"), row("cb", None, **boundary, logicalParentUuid="b")]
     assert left(path, *rows, row("cs", "cb", isCompactSummary=True)) == {"x"}
+
+
+def test_a_branch_that_went_on_beside_the_other_is_not_abandoned(path: Path):
+    rows = [row("a", None), row("x", "a"), row("b", "a"), row("y", "x", "assistant"), row("c", "b", "assistant")]
+    assert left(path, *rows) == frozenset()
+    assert left(path, *rows[:3], row("hook", "x", "attachment"), row("c", "b", "assistant")) == {"x", "hook"}
+    assert left(path, row("a", None), row("b", None), row("y", "a", "assistant"), row("c", "b")) == frozenset()
 
 
 def test_what_cannot_be_told_counts_as_said(path: Path):

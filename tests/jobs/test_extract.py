@@ -207,7 +207,7 @@ def test_the_last_turns_of_a_session_do_not_wait_for_others(scene: Scene, event:
 
 
 def test_a_message_that_is_too_long_to_be_shown_in_full_is_told(scene: Scene):
-    talk(scene, "please always use bun here " + "and so on " * 2_000)
+    talk(scene, "please always use bun here " + "and so on " * 7_000)
     scene.turn(BUN, Say("Kept."))
     assert scene.events()[0] == ("note", "1 long message of the person could not be shown in full")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import random
 from pathlib import Path
 from typing import SupportsIndex
@@ -247,6 +249,48 @@ def test_a_last_line_without_its_end_is_left_for_the_next_run(scene: Scene, told
     assert scene.shown() == ["the port is 7443"]
 
 
+def test_a_last_line_that_lacks_only_its_end_is_looked_at_once(scene: Scene, told: Transcript):
+    line = json.dumps(told.row("user", message={"role": "user", "content": "the port is 7443"}))
+    with told.path.open("a") as file:
+        file.write(line)
+    scene.turn(NOTHING, event="SessionEnd")
+    assert scene.shown() == ["the port is 7443"]
+    with told.path.open("a") as file:
+        file.write("\n")
+    nothing_new(scene)
+
+
+def test_what_is_said_in_two_windows_of_a_session_is_all_looked_at(scene: Scene):
+    transcript = scene.transcript()
+    transcript.person("we talk about deployments")
+    tips = [transcript.last, transcript.last]
+    for number, text in enumerate(
+        ["always deploy with bun", "the port is 7443", "thanks for the bun", "and for the port"]
+    ):
+        transcript.last = tips[number % 2]
+        transcript.person(text)
+        tips[number % 2] = transcript.last
+    scene.turn(NOTHING)
+    assert len(scene.shown()) == 5
+
+
+def test_a_transcript_that_cannot_be_read_now_is_tried_again(scene: Scene, monkeypatch: pytest.MonkeyPatch):
+    scene.transcript().person("the port is 7443")
+
+    def failing(handle: int, length: int, offset: int) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pread", failing)
+        end = scene.turn()
+    assert end.reason == "the transcript cannot be read: Input/output error"
+    ((event, state, tries, due),) = scene.jobs()
+    assert (event, state, tries) == ("Stop", "waiting", 1)
+    scene.api.steps = [NOTHING]
+    scene.work(due)
+    assert scene.shown() == ["the port is 7443"]
+
+
 def test_what_the_person_went_back_behind_is_not_shown_but_a_fork_may_go_on_from_it(scene: Scene):
     transcript = scene.transcript()
     transcript.person("we talk about deployments")
@@ -257,6 +301,7 @@ def test_what_the_person_went_back_behind_is_not_shown_but_a_fork_may_go_on_from
     transcript.person("deploy on Tuesdays, never on Fridays")
     scene.turn(NOTHING)
     assert scene.shown() == ["we talk about deployments", "deploy on Tuesdays, never on Fridays"]
+    assert scene.events() == [("note", "the person went back behind 1 message and said something else: not looked at")]
     fork.person("and in the evening")
     scene.turn(NOTHING, session="fork")
     assert scene.shown() == ["deploy on Fridays please", "and in the evening"]
