@@ -182,6 +182,11 @@ def calm(content: bytes) -> bytes:
     return head.encode("utf-8", "surrogatepass") + b"\n" + body.removesuffix(b"\n")
 
 
+def is_stamp(key: str) -> bool:
+    """Whether a field of a header only says which client saved it, in which session and when."""
+    return key.removeprefix("metadata.") in _STAMPS
+
+
 def same_name(a: str | None, b: str | None) -> bool:
     """Whether two names are equal up to what the client does to them when it saves.
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Final, Protocol
-from unicodedata import normalize
 
 from memstore.core.ids import fingerprint
 from memstore.core.model import INDEX_NAME
@@ -21,6 +20,7 @@ from memstore.errors import InputRefused, NotFound
 from memstore.jobs import showing
 from memstore.jobs.bash import Programs
 from memstore.jobs.forms import check_file, check_place, inside, is_index
+from memstore.jobs.given import Input, folded, number_of, optional, pattern_of, switch, text_of
 from memstore.jobs.messages import Tool, ToolResult, ToolUse
 from memstore.jobs.tool_table import BASH, TOOLS
 from memstore.jobs.vouching import Made, Voice
@@ -28,12 +28,9 @@ from memstore.jobs.workspace import File, Rebased, Workspace
 from memstore.store.runs import Event, EventKind
 from memstore.store.store import Store
 
-Input = Mapping[str, object]
-
 _PATHS: Final = {"Read": "file_path", "Edit": "file_path", "Write": "file_path", "Delete": "file_path",
                  "Grep": "path", "Glob": "pattern"}  # fmt: skip
 _VOICES: Final[Mapping[str, Voice]] = {"person": "person", "assistant": "agent"}
-_LONGEST_PATTERN = 500
 _TOLD = 200
 
 
@@ -145,7 +142,7 @@ class Tools:
         self._events.append(Event(kind, text, self._clock()))
 
     def _path(self, given: Input, name: str = "file_path") -> str:
-        found = inside(self._directory, _text(given, name))
+        found = inside(self._directory, text_of(given, name))
         assert found is not None, "a path outside was denied before"
         return found
 
@@ -160,7 +157,7 @@ class Tools:
             raise InputRefused(f"Read all of {file.path} first, as it is now, so that nothing in it is lost")
 
     def _read(self, given: Input) -> str:
-        path, offset, limit = self._path(given), _number(given, "offset") or 1, _number(given, "limit")
+        path, offset, limit = self._path(given), number_of(given, "offset") or 1, number_of(given, "limit")
         if is_index(path):
             return showing.numbered(INDEX_NAME, "(the index)", self._workspace.index, offset, limit).text
         file = self._file(path)
@@ -178,19 +175,19 @@ class Tools:
         return shown.text
 
     def _grep(self, given: Input) -> str:
-        wanted = _folded(_pattern(given))
+        wanted = folded(pattern_of(given))
         place = check_place(self._path(given, "path")) if given.get("path") is not None else ""
         found: list[str] = []
         for file in self._workspace.files():
             if place and file.path != place and not file.path.startswith(f"{place}/"):
                 continue
-            if wanted in _folded(file.text):
+            if wanted in folded(file.text):
                 lines = enumerate(showing.lines_of(file.text), 1)
-                found += [f"{file.path}:{number}: {line}" for number, line in lines if wanted in _folded(line)]
+                found += [f"{file.path}:{number}: {line}" for number, line in lines if wanted in folded(line)]
         return showing.listed("lines hold these words", found, "No line of a memory holds these words.")
 
     def _glob(self, given: Input) -> str:
-        _pattern(given)
+        pattern_of(given)
         # Only * and ? mean something, and a directory may be missing where ** stands for one.
         pattern = self._path(given, "pattern").replace("[", "[[]").replace("**/", "*")
         found = [file.path for file in self._workspace.files() if fnmatchcase(file.path, pattern)]
@@ -200,16 +197,16 @@ class Tools:
         path = check_file(self._path(given))
         before = self._file(path)
         made = self._made(given)
-        old, new = _text(given, "old_string"), _text(given, "new_string")
+        old, new = text_of(given, "old_string"), text_of(given, "new_string")
         encoded(old), encoded(new)
-        count = self._workspace.stage_edit(path, old, new, _switch(given, "replace_all"), made)
+        count = self._workspace.stage_edit(path, old, new, switch(given, "replace_all"), made)
         after = self._workspace.read(path)
         if after is not None and fingerprint(before.content) in self._known:
             self._known.add(fingerprint(after.content))
         return f"{before.path} is changed in {count} {'place' if count == 1 else 'places'}.{_consequence(before, made)}"
 
     def _write(self, given: Input) -> str:
-        path, content = check_file(self._path(given)), encoded(_text(given, "content"))
+        path, content = check_file(self._path(given)), encoded(text_of(given, "content"))
         before = self._workspace.read(path)
         if before is not None:
             self._check_read(before)
@@ -221,7 +218,7 @@ class Tools:
         return f"{path if before is None else before.path} is written.{_consequence(before, made)}"
 
     def _delete(self, given: Input) -> str:
-        path, reason = check_file(self._path(given)), _text(given, "reason").strip()
+        path, reason = check_file(self._path(given)), text_of(given, "reason").strip()
         encoded(reason)
         if not reason:
             raise InputRefused("`reason` is empty: say why it is deleted")
@@ -232,7 +229,7 @@ class Tools:
 
     def _bash(self, given: Input) -> str:
         assert self._programs is not None, "without programs there is no such tool"
-        command = _text(given, "command")
+        command = text_of(given, "command")
         output = showing.visible(self._programs.run(command))
         return showing.framed("What the program said.", output) if output else "The program said nothing."
 
@@ -240,7 +237,7 @@ class Tools:
 
     def _made(self, given: Input) -> Made:
         """Whose words the quote is. The person is asked first."""
-        quote, named = _optional(given, "quote"), given.get("message")
+        quote, named = optional(given, "quote"), given.get("message")
         if not quote.strip():
             return Made("tool")
         for kind, voice in _VOICES.items():
@@ -278,41 +275,3 @@ def _about(file: File) -> str:
     day = datetime.fromtimestamp(file.memory.changed_at // 1_000_000, UTC).date().isoformat()
     pinned = ", pinned" if file.memory.state.pinned else ""
     return f"(words of: {file.memory.origin}, {day}{pinned}{', changed in this run' if file.staged else ''})"
-
-
-def _folded(text: str) -> str:
-    return text.lower() if text.isascii() else normalize("NFC", normalize("NFC", text).casefold())
-
-
-def _pattern(given: Input) -> str:
-    found = _text(given, "pattern")
-    if not found.strip() or len(found) > _LONGEST_PATTERN:
-        raise InputRefused(f"`pattern` has from 1 to {_LONGEST_PATTERN} characters")
-    return found
-
-
-def _text(given: Input, name: str) -> str:
-    found = given.get(name)
-    if not isinstance(found, str):
-        raise InputRefused(f"`{name}` is missing, or is not a text")
-    return found
-
-
-def _optional(given: Input, name: str) -> str:
-    return "" if given.get(name) is None else _text(given, name)
-
-
-def _number(given: Input, name: str) -> int | None:
-    found = given.get(name)
-    if found is None:
-        return None
-    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise InputRefused(f"`{name}` is not a whole number from 1 on")
-    return found
-
-
-def _switch(given: Input, name: str) -> bool:
-    found = given.get(name)
-    if found is not None and not isinstance(found, bool):
-        raise InputRefused(f"`{name}` is not true or false")
-    return bool(found)

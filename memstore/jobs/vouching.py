@@ -52,25 +52,26 @@ def check(head: Memory | None, text: bytes | None, made: tuple[Made, ...]) -> No
     before = None if head is None else read(head.state.content)
     after = read(text)
     by_person = all(each.voice == "person" for each in made)
-    if not by_person and _is_personal(after):
+    if not by_person and is_personal(after):
         raise InputRefused(
             "a user or feedback memory needs `quote`: words that the person wrote, word for word; what tools, files or"
             " you said can be saved as project or reference"
         )
-    if not by_person and before is not None and _is_personal(before):
+    if not by_person and before is not None and is_personal(before):
         raise InputRefused(
             "it is a user or feedback memory, or its header cannot be read, so a change needs `quote`: words that the"
             " person wrote, word for word"
         )
     if head is None or before is None:
         return
-    if head.origin == "tool" and _is_personal(after) and not _is_personal(before):
+    if head.origin == "tool" and is_personal(after) and not is_personal(before):
         raise InputRefused("it holds words of tools, so it cannot become a user or feedback memory; write a new file")
     if any(each.voice == "tool" for each in made):
-        _check_words_of_tools(head, before, after)
+        check_words_of_tools(head, before, after)
 
 
-def _check_words_of_tools(head: Memory, before: Document, after: Document) -> None:
+def check_words_of_tools(head: Memory, before: Document, after: Document) -> None:
+    """Rule 3, for a change of `before` to `after` that brings words of tools."""
     if head.origin == "person":
         raise InputRefused(
             "a person wrote it, so a change needs `quote`: words from a message of the person or the assistant; what"
@@ -89,14 +90,14 @@ def _check_deletion(head: Memory | None, made: tuple[Made, ...]) -> None:
         return
     if head.state.pinned:
         raise InputRefused("it is pinned, so only a person deletes it")
-    theirs = head.origin == "person" or _is_personal(read(head.state.content))
+    theirs = head.origin == "person" or is_personal(read(head.state.content))
     if theirs and not all(each.voice == "person" for each in made):
         raise InputRefused(
             "it speaks for the person, so deleting it needs `quote`: words that the person wrote, word for word"
         )
 
 
-def _is_personal(document: Document) -> bool:
+def is_personal(document: Document) -> bool:
     """In doubt it is: a reader may look at another of its types than we do, or read it more leniently."""
     named = [document.type, *(value for key, value in document.extra if _is_type(key))]
     named += [item for key, items in document.lists if _is_type(key) for item in items]
