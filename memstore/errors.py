@@ -13,7 +13,8 @@ MemstoreError
 │   │   ├── NameTaken            another memory has this name already
 │   │   ├── OperationReused      an operation id was used before, for something else
 │   │   ├── LeaseHeld            somebody else does this work now
-│   │   └── LeaseLost            the work was called off, or somebody else has taken it over
+│   │   ├── LeaseLost            the work was called off, or somebody else has taken it over
+│   │   └── ClientDreams         the client's own dream is going on
 │   ├── PlaceRefused             this folder or repository cannot be used (yet)
 │   │   ├── FolderTaken          another store projects into the folder
 │   │   ├── NotTrusted           a value that came with the repository awaits a person's consent
@@ -149,6 +150,19 @@ class LeaseLost(Conflict):
         super().__init__(f"the {kind} {reason}; nothing was changed", hint="" if called_off else "start it again")
         self.kind = kind
         self.called_off = called_off
+
+
+class ClientDreams(Conflict):
+    """The client's own dream is going on in the same folder. `pid`: who; 0: not known."""
+
+    def __init__(self, folder: str, pid: int = 0) -> None:
+        who = f" (process {pid})" if pid else ""
+        super().__init__(
+            f"the client's own dream is going on{who} in {folder}",
+            hint="try again when it is done; its lock lasts for an hour at most",
+        )
+        self.folder = folder
+        self.pid = pid
 
 
 class PlaceRefused(Mendable):
