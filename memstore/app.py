@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from memstore.files.sync import Sync, Verdict
     from memstore.outcomes import Saved, Status, Undone
     from memstore.writing import Done, Writer
+    from memstore.tidying import Choose, Tidied
 
 
 class Memstore:
@@ -275,6 +276,21 @@ class Memstore:
         from memstore.files.watch import Watch
 
         return Watch(self.store, self.files, self.place.folder, self.world, self._is_here).reports(interval, stopped)
+    def tidy(
+        self,
+        choose: Choose | None = None,
+        *,
+        dry_run: bool = False,
+        operation: str | None = None,
+        progress: Progress | None = None,
+    ) -> Tidied:
+        """Does as one operation what `choose` takes of the proposals for tidying: by default what is safe."""
+        from memstore.tidying import safe, tidy
+
+        return tidy(
+            self, choose or safe, self._writer.provenance, dry_run=dry_run, operation=operation, progress=progress
+        )
+
 
     def import_directory(
         self, directory: str, *, dry_run: bool = False, progress: Progress | None = None

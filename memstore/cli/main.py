@@ -26,6 +26,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "pin": "writing",
         "unpin": "writing",
         "supersede": "writing",
+        "tidy": "tidy",
     },
     "Reading": {"search": "searching", "list": "reading", "show": "reading", "status": "reading"},
     "History": {

@@ -216,6 +216,23 @@ SHAPES: dict[str, Shape] = {
         "files": FILES,
     },
     "pause": {"paused": ["text"]},
+    "tidy": {
+        "dry_run": "flag",
+        "proposals": [
+            {
+                "kind": "text",  # duplicate, near, differ, pointer, expired or index
+                "paths": ["text"],  # of those that become one the first one stays
+                "reason": "text",
+                "safe": "flag",  # nothing can be lost by it: `memstore tidy` does it unasked
+                "by_rule": "flag",  # `memstore tidy --all` would do it
+                "done": "flag",
+                "next": "text",  # what a person can do about it
+            }
+        ],
+        "operation": "text or null",  # null: nothing was done
+        "seq": "number or null",
+        "files": "files or null",
+    },
     "resume": {"paused": ["text"]},
     "config": {"settings": [CONFIGURED]},
     "extract status": {

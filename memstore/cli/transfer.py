@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
-from memstore.cli import exits, terminal
+from memstore.cli import exits
+from memstore.cli.progress import progress_bar
 from memstore.cli.state import State, json_option
 from memstore.cli.telling import tell_conflicts
 from memstore.cli.terminal import plural, printable
 
 if TYPE_CHECKING:
-    from memstore.files.report import ExportReport, ImportReport, Progress
+    from memstore.files.report import ExportReport, ImportReport
 
 
 @click.command("import")
@@ -28,7 +28,7 @@ def import_command(state: State, directory: str, dry_run: bool) -> None:
     A second time nothing is new. A file that is an earlier version of what the store holds never wins over
     it. What is no Markdown is left alone and named.
     """
-    with state.open(make=True) as memories, _progress(state, "taking in") as progress:
+    with state.open(make=True) as memories, progress_bar(state, "taking in") as progress:
         report = memories.import_directory(state.path(directory), dry_run=dry_run, progress=progress)
     if state.json:
         from memstore.cli.shaping import noted_shape
@@ -88,7 +88,7 @@ def export_command(state: State, directory: str, dry_run: bool) -> None:
     Files there with text that the store does not know stay as they are. Where one has the name of a memory it is
     named, and the command ends with code 5.
     """
-    with state.open() as memories, _progress(state, "writing") as progress:
+    with state.open() as memories, progress_bar(state, "writing") as progress:
         report = memories.export_directory(state.path(directory), dry_run=dry_run, progress=progress)
     if state.json:
         shape = {
@@ -116,29 +116,3 @@ def _tell_export(state: State, report: ExportReport, dry_run: bool) -> None:
     done = "would be written" if dry_run else "written"
     written, unchanged = plural(len(report.written), "file"), len(report.unchanged)
     state.report(printable(f"{written} {done} to {report.target}, {unchanged} as they were"))
-
-
-@contextmanager
-def _progress(state: State, what: str) -> Iterator[Progress | None]:
-    """A progress bar on standard error, if that is a terminal."""
-    if state.quiet or not terminal.drawn(stream_is_error=True):
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    with Bar(
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.description}", markup=False),
-        console=Console(stderr=True, markup=False, highlight=False),
-        transient=True,
-    ) as bar:
-        task = bar.add_task("", total=None)
-
-        def advance(done: int, total: int, current: str) -> None:
-            bar.update(task, completed=done, total=total, description=printable(current))
-
-        yield advance

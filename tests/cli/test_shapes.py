@@ -91,6 +91,7 @@ def test_every_command_prints_its_shape(
         ("diff", "--operation", "1"),
         ("blame", "remark"),
         ("undo", "2", "--dry-run"),
+        ("tidy",),
         ("sync",),
         ("conflicts",),
         ("resolve", conflict, "--both"),

@@ -1,0 +1,118 @@
+"""Which texts say nearly the same, and by which signs they say something else all the same.
+
+A text counts as the set of its pairs of neighbouring search terms, so that one written without spaces is measured
+like any other. Two texts are near where they share most of all the pairs that either has (Jaccard). A pair of texts
+can reach that only if they share one of their rarest pairs of terms, so only such texts are compared at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from math import ceil
+from typing import NamedTuple
+
+from memstore.core.terms import document_terms, fold
+
+LIKENESS = 0.75
+"""What share of their pairs of terms near texts have in common."""
+
+FEWEST = 8
+"""Pairs of terms that a text must have: shorter ones are too easily alike."""
+
+LONGEST = 100_000
+"""Characters of a text that is looked at; a longer one is near to nothing."""
+
+_NOT = (
+    "no not never none nothing neither nor without cannot avoid stop unless except instead only false off forbid"
+    " forbidden disable disabled deny denied before after nicht kein keine keinen keiner keinem nie niemals ohne weder"
+    " pas jamais sans aucun aucune nunca sin"
+)
+_SIGNS = re.compile(
+    r"[^\W_]*\d[\w.:,/+-]*"  # figures, and names with figures in them
+    r"|\b\w+n['’]t\b"
+    rf"|\b(?:{_NOT.replace(' ', '|')})\b"
+    "|[不没沒無无別别勿未非莫禁否]|ない|ません|않|못|없"
+)
+_MOST_SIGNS = 5
+
+
+class Near(NamedTuple):
+    """Two texts, by their place in the order given, and the share of their pairs of terms that both have."""
+
+    first: int
+    second: int
+    share: float
+
+
+def near(texts: Iterable[tuple[object, str]], told: Callable[[int], None] | None = None) -> list[Near]:
+    """Each text that is near to an earlier one of its group, with the one that it is nearest to.
+
+    `texts`: (group, text); only texts of one group are compared. A text that is near to an earlier one is not itself
+    compared with later ones: of many copies each is told once. `told` hears of two steps for each text.
+    """
+    known: dict[tuple[object, str], int] = {}
+    sets: list[frozenset[int]] = []
+    for group, text in texts:
+        sets.append(_pairs(group, text, known))
+        if told is not None:
+            told(len(sets))
+    counts = Counter(pair for found in sets for pair in found)
+    holders: dict[int, list[int]] = {}
+    result: list[Near] = []
+    for at, found in enumerate(sets):
+        if told is not None:
+            told(len(sets) + at + 1)
+        if len(found) < FEWEST:
+            continue
+        rarest = sorted(found, key=lambda pair: (counts[pair], pair))[: len(found) - ceil(LIKENESS * len(found)) + 1]
+        best = _nearest(at, sets, {holder for pair in rarest for holder in holders.get(pair, ())})
+        if best is not None:
+            result.append(best)
+            continue
+        for pair in rarest:
+            holders.setdefault(pair, []).append(at)
+    return result
+
+
+def _pairs(group: object, text: str, known: dict[tuple[object, str], int]) -> frozenset[int]:
+    """The pairs of terms as numbers that count from the first one met: the same in every process."""
+    if len(text) > LONGEST:
+        return frozenset()
+    terms = document_terms(text).split(" ")
+    return frozenset(known.setdefault((group, f"{one} {next_}"), len(known)) for one, next_ in pairwise(terms))
+
+
+def _nearest(at: int, sets: Sequence[frozenset[int]], others: Iterable[int]) -> Near | None:
+    found, best = sets[at], None
+    for other in sorted(others):
+        size = len(sets[other])
+        if not LIKENESS * len(found) <= size <= len(found) / LIKENESS:
+            continue
+        common = len(found & sets[other])
+        share = common / (len(found) + size - common)
+        if share >= LIKENESS and (best is None or share > best.share):
+            best = Near(other, at, share)
+    return best
+
+
+def differing(one: str, other: str) -> tuple[str, ...]:
+    """Words such as `not` that only one of the texts has, or has oftener, and figures where each has others: a few.
+
+    Where there are any, the texts say different things however many words they share. A figure that only one of them
+    has may simply be more that it says.
+    """
+    mine, theirs = _signs(one), _signs(other)
+    figures = [[sign for sign in a if _is_figure(sign) and sign not in b] for a, b in ((mine, theirs), (theirs, mine))]
+    turning = [sign for sign in dict.fromkeys((*mine, *theirs)) if not _is_figure(sign) and mine[sign] != theirs[sign]]
+    return (*turning, *(figures[0] + figures[1] if all(figures) else ()))[:_MOST_SIGNS]
+
+
+def _is_figure(sign: str) -> bool:
+    return any(map(str.isdigit, sign))
+
+
+def _signs(text: str) -> Counter[str]:
+    return Counter(sign.rstrip(".:,/+-") for sign in _SIGNS.findall(fold(text).casefold()))
