@@ -36,7 +36,7 @@ def queue_due(store: Store, settings: Settings, looked: set[str]) -> None:
     """
     now = store.now()
     with store.view() as connection:
-        waiting = [job for job in jobs.waiting(connection) if job.kind == _TURNS and (job.due_at or 0) <= now]
+        waiting = [job for job in jobs.waiting(connection) if job.kind == _TURNS and jobs.is_due(job, now)]
     for job in waiting:
         if job.id not in looked and _are_due(store, settings, job):
             with store.change() as connection:

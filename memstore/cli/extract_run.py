@@ -81,7 +81,7 @@ class Foreground:
             waiting, parked = jobs.waiting(connection), jobs.parked(connection)
         if session is None:
             now = self._memories.store.now()
-            return [job for job in waiting if job.kind == KIND and (job.due_at or 0) <= now]
+            return [job for job in waiting if job.kind == KIND and jobs.is_due(job, now)]
         found = [job for job in (*waiting, *parked) if (job.kind, job.session) == (KIND, session)]
         if not found:
             raise NotFound(f"nothing waits for the session {session}", hint="`memstore extract status` lists what does")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from memstore.claude import transcript
 from memstore.claude.transcript import Mark, Reading
-from memstore.core.model import Provenance, Shelf
+from memstore.core.model import Memory, Provenance, Shelf
 from memstore.core.settings import Settings
 from memstore.errors import Conflict, MemstoreError, ModelBusy, ModelError, NotFound, SettingRefused, StoreUnavailable
 from memstore.jobs import gates
@@ -27,11 +27,12 @@ from memstore.jobs.passing_over import PassedOver, digests, passed_over
 from memstore.jobs.prompt import prompt
 from memstore.jobs.saves import own_saves
 from memstore.jobs.secrecy import without_secrets
+from memstore.jobs.team import no_double
 from memstore.jobs.tools import Tools
 from memstore.jobs.window import Window, window
-from memstore.jobs.workspace import Workspace
+from memstore.jobs.workspace import RULES, Workspace
 from memstore.store import ending, runs, sessions
-from memstore.store.jobs import BACK_OFF, Job
+from memstore.store.jobs import BACK_OFF, LONGEST_WAIT, Job
 from memstore.store.runs import Cursor, Event, Outcome, RunEnd
 from memstore.store.store import Store
 
@@ -58,8 +59,8 @@ class Around:
     """What a run works with.
 
     `directory`: the memory folder, as the model knows it. `folders`: all of the store's. `provenance`: who acts, for a
-    session in a directory. `programs`: where the person allows Bash. `fork`: the client's own one, where it thinks; no
-    model is asked then.
+    session in a directory. `team`: the memories of the team, which are only read. `programs`: where the person
+    allows Bash. `fork`: the client's own one, where it thinks; no model is asked then.
     """
 
     store: Store
@@ -74,6 +75,7 @@ class Around:
     programs: Programs | None = None
     cancelled: Callable[[], bool] = lambda: False
     fork: Fork | None = None
+    team: Callable[[], Sequence[Memory]] = tuple
 
 
 @dataclass(slots=True)
@@ -194,14 +196,16 @@ class Extraction:
     def _think(self, part: Window, read: Reading, there: Reading) -> RunEnd:
         """Has a part looked at. `read`: what is read with it; `there`: and with what comes after it."""
         around = self._around
-        space = self.workspace = Workspace(around.store, around.shelf, around.new_id, around.clock)
+        team = around.team()
+        rules = (*RULES, no_double(team))
+        space = self.workspace = Workspace(around.store, around.shelf, around.new_id, around.clock, rules, team)
         tools = self._tools = Tools(space, part.shown, around.directory, around.clock, programs=around.programs)
         listed = manifest(file.memory for file in space.files() if file.memory)
         model = Metered(around.model, around.store, self._id)
         if around.fork is None:
-            request = self._request(part, listed, tools)
+            request = self._request(part, listed, tools, team=bool(team))
         else:
-            request = around.fork.request(part, there.entries, listed)
+            request = around.fork.request(part, there.entries, listed, team=bool(team))
         talk = self._converse(model, request, tools)
         for _ in range(_ATTEMPTS):
             end = self._ending(talk, model.talk, len(part.shown))
@@ -219,9 +223,9 @@ class Extraction:
         told = "others changed the same memories all the time"
         return self._finish(replace(end, outcome="failed", reason=told, gate=None, park=False))
 
-    def _request(self, part: Window, listed: str, tools: Tools) -> Request:
+    def _request(self, part: Window, listed: str, tools: Tools, *, team: bool) -> Request:
         settings = self._around.settings
-        system = prompt("extract", turns=settings.number("extract.turns"))
+        system = prompt("extract", turns=settings.number("extract.turns"), team=team)
         return Request(settings.word("model.extract"), (user(_material(part, listed)),), LIMIT, (system,), tools.tools)
 
     def _converse(self, model: Metered, request: Request, tools: Tools) -> Talk:
@@ -326,7 +330,7 @@ def failed(end: RunEnd, error: ModelError | None) -> RunEnd:
     reason = "no model answered" if error is None else in_words(error)
     if error is None or not error.passing:
         return replace(end, reason=reason, park=True)
-    wait = int((error.wait or 0) * 1_000_000) if isinstance(error, ModelBusy) else 0
+    wait = min(int((error.wait or 0) * 1_000_000), LONGEST_WAIT) if isinstance(error, ModelBusy) else 0
     # Who asks for less than the first back-off gets that: a server that always says "now" must not be asked for ever.
     return replace(end, reason=reason, due_at=end.at + wait if wait > BACK_OFF[0] else None)
 

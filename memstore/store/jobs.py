@@ -34,6 +34,10 @@ KINDS = ("extract", NOTES_KIND)
 BACK_OFF = (60_000_000, 300_000_000, 1_800_000_000, 7_200_000_000)
 """How long a job waits after its first failure, its second and so on; after one more it is parked."""
 
+LONGEST_WAIT = 86_400_000_000
+"""Nothing waits for longer than a day: whoever asks for more is asked again then, and a time that is further away was
+told by a clock that has been set back since."""
+
 _COLUMNS = "seq, id, kind, state, session, transcript, cwd, event, at, tries, note, due_at, turns"
 
 
@@ -57,14 +61,20 @@ class Job:
     turns: int
 
 
+def is_due(job: Job, now: int) -> bool:
+    """Whether a job that waits is to be taken now."""
+    return not now < (job.due_at or 0) <= now + LONGEST_WAIT
+
+
 def claim(connection: apsw.Connection, kind: str, now: int) -> Job | None:
     """Takes the job that waits longest of those that are due and whose session has none running."""
     rows = many(
         connection,
         "UPDATE job SET state = 'running', due_at = NULL WHERE seq = (SELECT w.seq FROM job w WHERE w.state = 'waiting'"
-        " AND w.kind = ?1 AND coalesce(w.due_at, 0) <= ?2 AND NOT EXISTS (SELECT 1 FROM job r WHERE r.kind = w.kind"
-        f" AND r.session = w.session AND r.state = 'running') ORDER BY w.seq LIMIT 1) RETURNING {_COLUMNS}",
-        (kind, now),
+        " AND w.kind = ?1 AND coalesce(w.due_at, 0) NOT BETWEEN ?2 + 1 AND ?2 + ?3 AND NOT EXISTS (SELECT 1 FROM job r"
+        " WHERE r.kind = w.kind AND r.session = w.session AND r.state = 'running') ORDER BY w.seq LIMIT 1)"
+        f" RETURNING {_COLUMNS}",
+        (kind, now, LONGEST_WAIT),
     )
     return Job(*rows[0]) if rows else None
 
@@ -97,10 +107,18 @@ def fail(connection: apsw.Connection, seq: int, now: int, note: str) -> int | No
 
 
 def park(connection: apsw.Connection, seq: int, note: str) -> None:
-    """A running job failed and is not tried again before somebody has looked."""
-    _running(connection, seq)
+    """A running job failed and is not tried again before somebody has looked.
+
+    Of its transcript it is the only one then: what earlier ones had left is before it, too.
+    """
+    job = _running(connection, seq)
+    same = "state = 'failed' AND kind = ? AND session = ? AND transcript = ?"
+    values = (job.kind, job.session, job.transcript)
+    earlier = one(connection, f"SELECT coalesce(sum(turns), 0) FROM job WHERE {same}", values)
+    connection.execute(f"UPDATE job SET state = 'done' WHERE {same}", values)
     connection.execute(
-        "UPDATE job SET state = 'failed', tries = tries + 1, note = ? WHERE seq = ?", (storable(note), seq)
+        "UPDATE job SET state = 'failed', tries = tries + 1, note = ?, turns = turns + ? WHERE seq = ?",
+        (storable(note), 0 if earlier is None else earlier[0], seq),
     )
 
 
@@ -157,7 +175,7 @@ def retry(connection: apsw.Connection, session: str | None = None) -> int:
 def are_due(store: Store) -> bool:
     """Whether there is something for a worker to do: a job that is due, or one whose worker is gone."""
     with store.view() as connection:
-        due = any((job.due_at or 0) <= store.now() for job in waiting(connection) if job.kind in KINDS)
+        due = any(is_due(job, store.now()) for job in waiting(connection) if job.kind in KINDS)
         left = any(job.kind in KINDS for job in orphaned(connection))
     return due or (left and not is_working(store.directory, KINDS[0]))
 

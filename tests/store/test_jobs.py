@@ -172,6 +172,26 @@ def test_a_later_turn_that_read_to_the_end_settles_what_was_parked_of_its_sessio
             assert [job.session for job in jobs.parked(connection)] == left
 
 
+def test_of_a_transcript_one_job_is_parked_with_the_turns_of_all(store: Store):
+    for _ in range(3):
+        park(store, "a")
+    park(store, "b")
+    with store.view() as connection:
+        assert [(job.session, job.turns) for job in jobs.parked(connection)] == [("a", 3), ("b", 1)]
+
+
+def test_what_waits_for_longer_than_a_day_was_told_by_a_clock_that_was_set_back(store: Store):
+    queue(store, "a")
+    with store.change() as connection:
+        job = jobs.claim(connection, "extract", 10**15)
+        assert job is not None
+        due = jobs.fail(connection, job.seq, 10**15, "the model is gone")
+        assert due is not None
+        assert jobs.claim(connection, "extract", due - jobs.LONGEST_WAIT) is None
+        assert jobs.claim(connection, "extract", due - 1) is None
+        assert jobs.claim(connection, "extract", due - jobs.LONGEST_WAIT - 1) is not None
+
+
 def test_retry_makes_what_is_parked_and_what_waits_for_its_next_try_due_at_once(store: Store):
     for _ in range(3):
         park(store, "parked thrice")
