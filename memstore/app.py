@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memstore.core.changes import Change
     from memstore.core.compare import BlamedLine
     from memstore.core.plan import OnConflict, Wanted
+    from memstore.daily import LogDay, Noted
     from memstore.files.report import ExportReport, ImportReport, Progress, SyncReport
     from memstore.files.sync import Sync, Verdict
     from memstore.outcomes import Saved, Status, Undone
@@ -166,7 +167,19 @@ class Memstore:
             name, lambda head: plan_supersession(head, correction), "supersede", operation=operation, asked=by
         )
 
+    def note(self, text: str, *, operation: str | None = None, session: str | None = None) -> Noted:
+        """Adds an entry to the log of the day. On return it is kept; its file has it now or soon (`unshown`)."""
+        from memstore import daily
+
+        return daily.note(self, text, self._origin, operation=operation, session=session)
+
     # Reading
+
+    def day_log(self, day: str | None = None, *, days: int = 1) -> list[LogDay]:
+        """The log of some days, oldest first; the last of them is `day` (YYYY-MM-DD), without it today."""
+        from memstore import daily
+
+        return daily.read(self, day, days)
 
     def memories(self, *, retired: bool = False) -> list[Memory]:
         """All memories, by path."""
@@ -265,7 +278,11 @@ class Memstore:
 
     def sync(self, *, dry_run: bool = False, verdict: Verdict = "ask") -> SyncReport:
         """Takes in what was edited in the folder, then shows there what the store holds."""
-        return self.files.preview() if dry_run else self.files.run(verdict)
+        if dry_run:
+            return self.files.preview()
+        from memstore import daily
+
+        return daily.after(self, self.files.run(verdict))
 
     def watch(self, stopped: Callable[[], bool], *, interval: float = 10.0) -> Generator[SyncReport, None, None]:
         """Syncs whenever something in the folder may have changed, and every `interval` seconds, until `stopped`.

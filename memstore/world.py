@@ -25,9 +25,16 @@ AGENT_VARIABLES = (
 _CONFIG_SIZE = 256 * 1024
 
 
+def zone_here(at: int) -> int:
+    """Minutes east of UTC at a moment (unix microseconds), by $TZ or the machine's setting as they are by now."""
+    time.tzset()  # a server outlives a change of the machine's zone
+    return round(time.localtime(at // 1_000_000).tm_gmtoff / 60)
+
+
 @dataclass(frozen=True, slots=True)
 class World:
-    """What a run is given from outside. `clock`: unix microseconds. `random`: that many random bytes."""
+    """What a run is given from outside. `clock`: unix microseconds. `random`: that many random bytes. `zone`: minutes
+    east of UTC at the person's place at a moment."""
 
     environment: Mapping[str, str]
     cwd: str
@@ -36,6 +43,7 @@ class World:
     random: Callable[[int], bytes]
     terminal: bool
     pause: Callable[[float], None] = time.sleep
+    zone: Callable[[int], int] = zone_here
 
     @classmethod
     def real(cls, cwd: str | None = None) -> World:

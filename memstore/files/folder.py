@@ -12,6 +12,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Self
 
@@ -143,6 +144,10 @@ class Folder:
     def read(self, path: str) -> FileRead | Strange | None:
         """A file's bytes, why there are none, or None: no such file. Raises NameRefused."""
         return self._read(path)
+
+    def parent(self, path: str, *, make: bool = False) -> AbstractContextManager[tuple[int, str]]:
+        """The open directory that a path lies in, and its last name: for the log of the day, which is no memory."""
+        return walk.parent(self._handle, path, make=make)
 
     def check(self, path: str) -> None:
         """Raises NameRefused for a path that `put` and `take` do not touch."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memstore.core.changes import ChangeSet
     from memstore.core.index_values import Line
     from memstore.core.undo import LineStep, Step
-    from memstore.store import runs, shown
+    from memstore.store import daylog, runs, shown
     from memstore.store.inbox import Arrival
 
 T = TypeVar("T")
@@ -133,6 +133,22 @@ class Store:
                 raise
             return found[0]
 
+    def note(self, entry: daylog.Entry) -> daylog.Entry:
+        """Keeps an entry of the log of the day, once for its id. On return it survives a power cut.
+
+        Raises OperationReused.
+        """
+        from memstore.store import daylog
+
+        try:
+            with self._link.writing() as connection:
+                return daylog.add(connection, entry)
+        except StoreUnavailable:
+            found = self._look_up(lambda connection: daylog.by_id(connection, entry.id))
+            if found is None or found.text != entry.text:
+                raise
+            return found
+
     def done(self, operation: str, request: str, kind: str) -> Applied | None:
         """What an operation id did when it was used before; None where it is new. Raises OperationReused."""
         from memstore.core.changes import ChangeSet
@@ -185,9 +201,12 @@ class Store:
             inbox.receive(connection, arrivals)
 
     @contextmanager
-    def change(self) -> Iterator[apsw.Connection]:
-        """One write transaction, for the functions of this room that write what is no operation."""
-        with self._link.writing() as connection:
+    def change(self, *, durable: bool = True) -> Iterator[apsw.Connection]:
+        """One write transaction, for the functions of this room that write what is no operation.
+
+        Not `durable`: a power cut may undo it, but nothing that was committed before or after it.
+        """
+        with self._link.writing(durable=durable) as connection:
             yield connection
 
     def has_spooled(self) -> bool:

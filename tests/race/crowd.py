@@ -14,7 +14,9 @@ from multiprocessing.synchronize import Barrier
 from typing import Any
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["tests.race.workers", "tests.race.tool_workers", "tests.race.extraction_workers"])
+CONTEXT.set_forkserver_preload(
+    ["tests.race.workers", "tests.race.tool_workers", "tests.race.extraction_workers", "tests.race.log_workers"]
+)
 SECONDS = 60
 
 
