@@ -119,6 +119,17 @@ def in_the_way(store: Store, settings: Settings, world: World) -> Hold | None:
     return _in_the_way(settings, world.environment, spent, unknown)
 
 
+def api_hold(store: Store, settings: Settings, world: World) -> Hold | None:
+    """Why the API is not to be asked now, by work that no fork of a session can do. Raises SettingRefused."""
+    try:
+        find_endpoint(world.environment)
+    except (ModelUnset, SettingRefused) as refused:
+        return Hold(str(refused), refused.hint)
+    with store.view() as connection:
+        spent, unknown = runs.cost_since(connection, day_of(world.clock()))
+    return _spent_up(settings, spent, unknown)
+
+
 def _hold(settings: Settings, environment: Mapping[str, str], spent: int, unknown: int) -> Hold | None:
     if not settings.flag("extract.enabled"):
         return None  # jobs are taken, and their gate is shut
@@ -133,6 +144,10 @@ def _in_the_way(settings: Settings, environment: Mapping[str, str], spent: int, 
         choose(settings, environment)
     except (ModelUnset, SettingRefused) as refused:
         return Hold(str(refused), refused.hint)
+    return _spent_up(settings, spent, unknown)
+
+
+def _spent_up(settings: Settings, spent: int, unknown: int) -> Hold | None:
     limit = settings.number("budget.day")
     if limit and (spent >= limit or unknown):
         cost = dollars(spent) + (" and more, as the price of a model is not known" if unknown else "")
