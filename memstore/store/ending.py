@@ -1,8 +1,9 @@
 """The end of a run, in one transaction.
 
 The memories, the index lines, the messages they were made from, the cursor, the messages whose outcome is known, the
-run's record and the job: killed anywhere, a worker leaves all of it or nothing. A run that nobody ended is closed by
-whoever comes next. Call the functions that write inside a write transaction.
+run's record and the job, and of a dream its steps and what it had before it, if the lease is still its own: killed
+anywhere, a worker leaves all of it or nothing. A run that nobody ended is closed by whoever comes next. Call the
+functions that write inside a write transaction.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import apsw
 from memstore.core.changes import ChangeSet
 from memstore.core.model import Applied
 from memstore.errors import Conflict, Defect
-from memstore.store import jobs, writer
+from memstore.store import jobs, leases, steps, writer
 from memstore.store.connection import one
 from memstore.store.jobs import Job, storable
 from memstore.store.reader import memory_pk
 from memstore.store.runs import Cursor, Run, RunEnd, Source, one_run
+from memstore.store.steps import Dreamt
 
 _LONGEST = 4_000
 """Characters of a reason or event that are kept."""
@@ -36,23 +38,29 @@ class Ending:
     sources: Sequence[Source]
     texts: Mapping[bytes, writer.Text]
     request: bytes
+    dreamt: Dreamt | None = None
 
 
 def prepare(
-    end: RunEnd, change_set: ChangeSet | None, cursor: Cursor | None, taken: Sequence[bytes], sources: Sequence[Source]
+    end: RunEnd,
+    change_set: ChangeSet | None,
+    cursor: Cursor | None,
+    taken: Sequence[bytes],
+    sources: Sequence[Source],
+    dreamt: Dreamt | None = None,
 ) -> Ending:
     """All that can be computed before the write lock is taken. Raises InputRefused for a text that is too large."""
     if change_set is None:
-        return Ending(end, None, cursor, taken, sources, {}, b"")
+        return Ending(end, None, cursor, taken, sources, {}, b"", dreamt)
     texts, request = writer.prepare_all(change_set), writer.request_digest(change_set)
-    return Ending(end, change_set, cursor, taken, sources, texts, request)
+    return Ending(end, change_set, cursor, taken, sources, texts, request, dreamt)
 
 
 def finish(connection: apsw.Connection, ending: Ending) -> Applied | None:
     """Ends a run with all that belongs to it, and gives what its change set did.
 
-    Raises StaleVersion and the other refusals of `writer.apply`, Conflict where another worker has closed the run: the
-    caller rolls back.
+    Raises StaleVersion and the other refusals of `writer.apply`, LeaseLost where another one dreams or this dream was
+    called off, Conflict where another worker has closed the run: the caller rolls back.
     """
     done = finished(connection, ending)
     if done is not None:
@@ -61,6 +69,9 @@ def finish(connection: apsw.Connection, ending: Ending) -> Applied | None:
     run = _running(connection, end.run)
     if ending.cursor is not None and (ending.cursor.kind, ending.cursor.session) != (run.kind, run.session):
         raise Defect("a run moves the cursor of its own session")
+    dreamt = ending.dreamt
+    if dreamt is not None:
+        leases.check(connection, run.kind, dreamt.lease, end.at)
     applied = None
     if ending.change_set is not None:
         applied = writer.apply(connection, ending.change_set, dict(ending.texts), ending.request)
@@ -75,6 +86,10 @@ def finish(connection: apsw.Connection, ending: Ending) -> Applied | None:
         "INSERT INTO run_event (run, n, at, kind, text) VALUES (?, ?, ?, ?, ?)",
         [(run.seq, n, event.at, event.kind, _short(event.text)) for n, event in enumerate(end.events, 1)],
     )
+    if dreamt is not None:
+        steps.write(connection, run.seq, dreamt.outcomes, None if applied is None else applied.seq)
+        if dreamt.memories is not None:
+            steps.note_seen(connection, dreamt.memories, dreamt.seen, end.at)
     _write_end(connection, run.seq, end, None if applied is None else applied.seq)
     if run.job is not None:
         _end_job(connection, run.job, end, read=ending.cursor is not None)
@@ -126,9 +141,10 @@ def _write_sources(
     for each in made_from:
         if applied is None:
             raise Defect("a run that saves nothing has no sources")
+        said_in = session if each.session is None else storable(each.session)
         connection.execute(
             "INSERT INTO source (operation, memory, session, message) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (applied.seq, memory_pk(connection, each.memory), session, storable(each.message)),
+            (applied.seq, memory_pk(connection, each.memory), said_in, storable(each.message)),
         )
 
 

@@ -104,10 +104,11 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A message of the run's session that a memory's new version was made from."""
+    """A message that a memory's new version was made from. `session`: where it was said; None: in the run's own."""
 
     memory: str
     message: str
+    session: str | None = None
 
 
 def begin(
@@ -231,13 +232,14 @@ def untold(connection: apsw.Connection) -> list[Run]:
 def saved_untold(connection: apsw.Connection) -> list[tuple[int, list[str]]]:
     """What the runs of which no session was told saved: the number of each operation, and the memories' paths.
 
-    Notes of sessions are not told of, nor what was taken back already.
+    Notes of sessions are not told of, nor what was taken back already. A path is empty where the words are a tool's:
+    a name that is made of them may be an order, and nobody asked for it.
     """
     found: dict[int, list[str]] = {}
     for seq, path in many(
         connection,
-        "SELECT r.operation, coalesce((SELECT path FROM memory m WHERE m.pk = v.memory), v.path)"
-        " || iif(v.state = 'retired', ' (deleted)', '')"
+        "SELECT r.operation, iif(v.origin = 'tool', '', coalesce((SELECT path FROM memory m WHERE m.pk = v.memory),"
+        " v.path) || iif(v.state = 'retired', ' (deleted)', ''))"
         " FROM run r JOIN version v ON v.operation = r.operation WHERE r.told = 0 AND r.kind <> ?"
         " AND NOT EXISTS (SELECT 1 FROM operation o JOIN operation u ON u.undoes = o.id WHERE o.seq = r.operation)"
         " ORDER BY r.operation, v.pk",

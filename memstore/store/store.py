@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memstore.core.changes import ChangeSet
     from memstore.core.index_values import Line
     from memstore.core.undo import LineStep, Step
-    from memstore.store import daylog, runs, shown
+    from memstore.store import daylog, runs, shown, steps
     from memstore.store.inbox import Arrival
 
 T = TypeVar("T")
@@ -115,15 +115,17 @@ class Store:
         cursor: runs.Cursor | None = None,
         taken: Sequence[bytes] = (),
         sources: Sequence[runs.Source] = (),
+        dreamt: steps.Dreamt | None = None,
     ) -> Applied | None:
         """Ends a run and its job, and commits with it what it saved and how far it read: all of it, or nothing.
 
         `taken`: the digests of the messages whose outcome is known now. Raises what `apply` does, of which StaleVersion
-        and kin leave the run going on, and Conflict where another worker has closed the run.
+        and kin leave the run going on, and Conflict where another worker has closed the run. `dreamt`: what a dream has
+        at its end besides.
         """
         from memstore.store import ending
 
-        all_of_it = ending.prepare(end, change_set, cursor, taken, sources)
+        all_of_it = ending.prepare(end, change_set, cursor, taken, sources, dreamt)
         try:
             with self._link.writing() as connection:
                 return ending.finish(connection, all_of_it)
