@@ -15,7 +15,7 @@ from functools import partial
 
 from memstore import hook, noting
 from memstore.claude.root import Root, find_root
-from memstore.core.model import NOTES_KIND, SHELF, Provenance
+from memstore.core.model import NOTES_KIND, SHELF, Memory, Provenance
 from memstore.core.settings import Settings
 from memstore.errors import (
     Conflict,
@@ -26,6 +26,7 @@ from memstore.errors import (
     SettingRefused,
     StoreUnavailable,
 )
+from memstore.files.team import team_memories
 from memstore.jobs import llm
 from memstore.jobs.bash import Programs
 from memstore.jobs.choice import choose, client
@@ -191,6 +192,7 @@ class Worker:
             self._store, SHELF, settings, ApiOf(world.environment), world.new_id, world.clock,
             directory=folders[0] if folders else "", folders=folders, provenance=provenance,
             programs=_programs(settings, worktree), cancelled=self._cancelled, fork=self._fork(job, settings),
+            team=partial(_team, folders),
         )  # fmt: skip
 
     def _fork(self, job: Job, settings: Settings) -> Fork | None:
@@ -227,6 +229,10 @@ def drain(home: str, store: str, world: World) -> None:
 def _ended(extraction: Extraction) -> tuple[RunEnd, tuple[Step, ...]]:
     end = extraction.run()
     return end, () if extraction.workspace is None else extraction.workspace.steps
+
+
+def _team(folders: Sequence[str]) -> list[Memory]:
+    return team_memories(folders[0]) if folders else []
 
 
 def _programs(settings: Settings, worktree: str | None) -> Programs | None:

@@ -99,6 +99,17 @@ def test_what_a_turn_taught_is_in_the_store_in_its_file_and_in_the_index(shop: S
     assert shop.jobs() == [("s", "done", None)]
 
 
+def test_team_memory_in_the_folder_is_shown_to_the_model_and_stays_as_it_is(shop: Shop, api: Scripted):
+    place = shop.folder / "team" / "release.md"
+    place.parent.mkdir()
+    place.write_text("---\nname: release\ndescription: when\ntype: project\n---\nOn Mondays.\n")
+    shop.talk()
+    api.steps = [write("team/release"), Say("The team has it.")]
+    assert shop.worker().drain() == Drained(1)
+    assert "[team, project] team/release.md" in api.bodies[0]["messages"][0]["content"][0]["text"]
+    assert place.read_text().endswith("On Mondays.\n") and shop.memories.memories() == []
+
+
 def test_a_worker_with_nothing_to_do_asks_nobody(shop: Shop, api: Scripted):
     assert shop.worker().drain() == Drained()
     assert (api.asked, shop.runs()) == ([], [])

@@ -60,10 +60,11 @@ class Fork:
     cancelled: Callable[[], bool] = lambda: False
     seconds: float = SECONDS
 
-    def request(self, part: Window, entries: Sequence[Entry], listed: str) -> Request:
+    def request(self, part: Window, entries: Sequence[Entry], listed: str, *, team: bool) -> Request:
         """What a fork is asked about a part of the conversation. `entries`: of that and of what comes after it."""
+        told = prompt("fork", turns=self.turns, team=team)
         compacted = max((entry.end for entry in entries if entry.kind == "boundary"), default=0)
-        return Request("", (user(material(part, compacted, listed)),), 0, (prompt("fork", turns=self.turns),))
+        return Request("", (user(material(part, compacted, listed)),), 0, (told,))
 
     def converse(
         self,

@@ -8,6 +8,7 @@ from memstore.core.names import EXTENSION, check_path, collision_key
 from memstore.core.taxonomy import TYPES
 from memstore.errors import InputRefused
 from memstore.jobs import secrecy
+from memstore.jobs.team import READ_ONLY, is_team
 from memstore.jobs.vouching import Made
 
 
@@ -33,6 +34,8 @@ def check_file(path: str) -> str:
     """The path, if a run may write there. Raises InputRefused, also as NameRefused."""
     if is_index(path):
         raise InputRefused(f"{INDEX_NAME} is not written: its lines are made from the descriptions of the memories")
+    if is_team(path):
+        raise InputRefused(READ_ONLY)
     secrecy.check_text("", path)
     return check_path(path)
 
@@ -40,8 +43,9 @@ def check_file(path: str) -> str:
 def check_place(path: str) -> str:
     """The path of a file or directory, to look in. Raises NameRefused."""
     path = path.rstrip("/")
-    if path:
-        check_path(path if path.lower().endswith(EXTENSION) else f"{path}/x{EXTENSION}")
+    inner = path.partition("/")[2] if is_team(path) else path
+    if inner:
+        check_path(inner if inner.lower().endswith(EXTENSION) else f"{inner}/x{EXTENSION}")
     return path
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from memstore.core.model import Memory
+from memstore.jobs.team import TEAM
 
 MOST = 400
 """Memories that are listed: the newest; the rest is counted."""
@@ -14,7 +15,10 @@ _LONGEST = 160
 
 
 def manifest(memories: Iterable[Memory], most: int = MOST) -> str:
-    """`- [type] path (when it was changed): description`, newest first. No text makes a line of its own."""
+    """`- [type] path (when it was changed): description`, newest first; of team memory `[team, type]`.
+
+    No text makes a line of its own.
+    """
     found = sorted(memories, key=lambda memory: (-memory.changed_at, memory.path))
     lines = [_line(memory) for memory in found[:most]]
     if len(found) > most:
@@ -24,7 +28,8 @@ def manifest(memories: Iterable[Memory], most: int = MOST) -> str:
 
 def _line(memory: Memory) -> str:
     when = datetime.fromtimestamp(memory.changed_at / 1_000_000, UTC)
-    kind = f"[{_plain(memory.type)}] " if memory.type else ""
+    kinds = ([TEAM] if memory.state.shelf.scope == TEAM else []) + ([_plain(memory.type)] if memory.type else [])
+    kind = f"[{', '.join(kinds)}] " if kinds else ""
     told = f": {_plain(memory.description)}" if memory.description else ""
     return f"- {kind}{_plain(memory.path)} ({when:%Y-%m-%dT%H:%MZ}){told}"
 

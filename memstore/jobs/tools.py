@@ -21,6 +21,7 @@ from memstore.jobs import showing
 from memstore.jobs.bash import Programs
 from memstore.jobs.forms import check_file, check_place, inside, is_index
 from memstore.jobs.given import Input, folded, number_of, optional, pattern_of, switch, text_of
+from memstore.jobs.team import is_team
 from memstore.jobs.messages import Tool, ToolResult, ToolUse
 from memstore.jobs.tool_table import BASH, TOOLS
 from memstore.jobs.vouching import Made, Voice
@@ -147,7 +148,7 @@ class Tools:
         return found
 
     def _file(self, path: str) -> File:
-        found = self._workspace.read(check_path(path))
+        found = self._workspace.read(path if is_team(path) else check_path(path))
         if found is None:
             raise NotFound(f"there is no memory {path}; Glob lists those that are there")
         return found

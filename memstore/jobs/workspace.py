@@ -7,7 +7,7 @@ that says the same already, or gives it back; nothing of theirs is ever overwrit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -110,7 +110,10 @@ class _View:
 
 
 class Workspace:
-    """The memories of one shelf, to be read and changed by one run. `rules`: each raises for what it may not do."""
+    """The memories of one shelf, to be read and changed by one run.
+
+    `rules`: each raises for what it may not do. `beside`: memories of elsewhere, which it only reads.
+    """
 
     def __init__(
         self,
@@ -119,11 +122,13 @@ class Workspace:
         new_id: Callable[[], str],
         clock: Callable[[], int],
         rules: tuple[Rule, ...] = RULES,
+        beside: Sequence[Memory] = (),
     ) -> None:
         self._shelf = shelf
         self._new_id = new_id
         self._clock = clock
         self._rules = rules
+        self._beside = {collision_key(memory.path): memory for memory in beside}
         self._view = _View.of(store, shelf)
         self._steps: dict[str, Step] = {}
 
@@ -148,11 +153,13 @@ class Workspace:
         """The files that there are, by path."""
         found = [self._file(memory, self._steps.get(memory.id)) for memory in self._view.heads.values()]
         found += [self._file(None, step) for step in self._steps.values() if step.seen is None]
+        found += [self._file(memory, None) for memory in self._beside.values()]
         return sorted((file for file in found if file is not None), key=lambda file: collision_key(file.path))
 
     def read(self, path: str) -> File | None:
         """The file at a path, upper and lower case being one; None where there is none."""
-        return self._file(*self._at(path))
+        other = self._beside.get(collision_key(path))
+        return self._file(*self._at(path)) if other is None else self._file(other, None)
 
     # Staging: each raises InputRefused or NotFound, and then nothing is staged
 

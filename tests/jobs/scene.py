@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memstore.core.frontmatter import compose
-from memstore.core.model import SHELF, Provenance
+from memstore.core.model import SHELF, Memory, Provenance
 from memstore.core.settings import Settings
 from memstore.jobs.extract import KIND, Around, Extraction
 from memstore.jobs.llm import ApiModel
@@ -113,6 +113,7 @@ class Scene:
         self.cancelled: Callable[[], bool] = lambda: False
         self.worktree = "/srv/shop"
         self.folders = [FOLDER]
+        self.team: Callable[[], Sequence[Memory]] = tuple
         self._ids = ids
         self._numbers = ticking(1)
 
@@ -149,6 +150,7 @@ class Scene:
         return Around(
             self.store, SHELF, Settings({}, self.settings), self.model, self.new_id, self.clock, FOLDER, self.folders,
             Provenance("agent", "tester", session, self.worktree, "main"), cancelled=lambda: self.cancelled(),
+            team=lambda: self.team(),
         )  # fmt: skip
 
     def work(self, now: int | None = None, *, dry: bool = False) -> RunEnd:

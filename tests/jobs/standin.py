@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +142,4 @@ class Forked(Scene):
             around.settings.number("extract.turns"), around.settings.number("budget.run"),
             lambda: self.cancelled(), self.seconds,
         )  # fmt: skip
-        return Around(
-            around.store, around.shelf, around.settings, around.model, around.new_id, around.clock, around.directory,
-            around.folders, around.provenance, cancelled=around.cancelled, fork=fork,
-        )  # fmt: skip
+        return replace(around, fork=fork)
