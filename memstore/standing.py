@@ -16,6 +16,7 @@ from memstore.errors import ModelUnset, SettingRefused
 from memstore.jobs.choice import Via, choose
 from memstore.jobs.endpoint import find_endpoint
 from memstore.store import jobs, runs
+from memstore.store.connection import Reading
 from memstore.store.jobs import Job
 from memstore.store.runs import Run
 from memstore.store.store import Store
@@ -24,6 +25,8 @@ from memstore.world import World
 
 KIND = "extract"
 _SESSIONS = 10
+_MORE_THAN_A_DAY = 30 * 3_600_000_000
+"""Microseconds: from the beginning of any day, one with a change of the hour too, they reach into the next."""
 _NEEDED = ("extract.", "claude", "model.extract", "budget.")
 """Settings that a run cannot do without: one that cannot be used is no job's fault."""
 
@@ -68,7 +71,7 @@ def standing(store: Store, home: str, world: World) -> Standing:
     settings, credential, via, hold, budget = None, None, None, None, 0
     now = world.clock()
     with store.view() as connection:
-        spent, unknown = runs.cost_since(connection, day_of(now))
+        spent, unknown = _spent(connection, now)
         waiting, running = (
             tuple(job for job in found(connection) if job.kind == KIND) for found in (jobs.waiting, jobs.orphaned)
         )
@@ -94,7 +97,7 @@ def allowed(store: Store, home: str, world: World) -> tuple[Settings, Hold | Non
     """The settings, and why no model is to be asked now. Raises SettingRefused for a setting that cannot be used."""
     with store.view() as connection:
         settings = kept.load(home, world.environment, connection)
-        spent, unknown = runs.cost_since(connection, day_of(world.clock()))
+        spent, unknown = _spent(connection, world.clock())
     return settings, _hold(settings, world.environment, spent, unknown)
 
 
@@ -102,6 +105,12 @@ def day_of(now: int) -> int:
     """The beginning of a moment's day, by the clock of this machine."""
     day = datetime.fromtimestamp(now / 1_000_000).replace(hour=0, minute=0, second=0, microsecond=0)
     return int(day.timestamp() * 1_000_000)
+
+
+def _spent(connection: Reading, now: int) -> tuple[int, int]:
+    """What the runs of a moment's day cost. A clock that was set back leaves runs of later days: not counted."""
+    day = day_of(now)
+    return runs.cost_since(connection, day, day_of(day + _MORE_THAN_A_DAY))
 
 
 def dollars(cost: int) -> str:
@@ -115,7 +124,7 @@ def in_the_way(store: Store, settings: Settings, world: World) -> Hold | None:
     Raises SettingRefused for a setting that cannot be used.
     """
     with store.view() as connection:
-        spent, unknown = runs.cost_since(connection, day_of(world.clock()))
+        spent, unknown = _spent(connection, world.clock())
     return _in_the_way(settings, world.environment, spent, unknown)
 
 
@@ -126,7 +135,7 @@ def api_hold(store: Store, settings: Settings, world: World) -> Hold | None:
     except (ModelUnset, SettingRefused) as refused:
         return Hold(str(refused), refused.hint)
     with store.view() as connection:
-        spent, unknown = runs.cost_since(connection, day_of(world.clock()))
+        spent, unknown = _spent(connection, world.clock())
     return _spent_up(settings, spent, unknown)
 
 

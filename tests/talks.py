@@ -26,10 +26,10 @@ class Talk:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._last: str | None = None
 
-    def person(self, *texts: str) -> None:
+    def person(self, *texts: str, branch: str = "") -> None:
         """A person says something."""
         for text in texts:
-            self._add("user", {"role": "user", "content": text}, origin={"kind": "human"})
+            self._add("user", {"role": "user", "content": text}, origin={"kind": "human"}, gitBranch=branch)
 
     def agent(self, text: str) -> None:
         """The agent says something."""

@@ -155,7 +155,11 @@ def test_jobs_wait_when_the_budget_of_the_day_is_used_up_and_go_on_the_next_day(
     assert done.hold.reason == "the runs of today cost $0.00014, and budget.day is $0.0001"
     assert shop.jobs()[2] == ("three", "waiting", None)
     assert shop.worker().drain().runs == 0
-    shop.ahead += 86_400
+    shop.ahead -= 86_400  # a clock that is set back: what was spent is another day's
+    assert shop.worker().drain() == Drained(1)
+    shop.talk("four")
+    shop.ahead += 2 * 86_400
+    api.steps = [Say("Nothing.")]
     assert shop.worker().drain() == Drained(1)
 
 
@@ -301,6 +305,18 @@ def test_a_worktree_that_is_gone_is_still_named(shop: Shop, api: Scripted):
     who = shop.memories.operation(str(head.seq)).provenance
     assert (who.session, who.worktree, who.branch, who.commit) == ("s", gone, "pay", None)
     assert "Bash" not in [tool["name"] for tool in api.bodies[0]["tools"]]
+
+
+def test_a_memory_carries_the_branch_on_which_its_words_were_said(shop: Shop, api: Scripted):
+    talk = Talk("s")
+    talk.person(SAID, branch="topic/bun")
+    shop.queue("s", talk)
+    api.steps = [write(), Say("Kept one.")]
+    shop.worker().drain()
+    head = shop.head("feedback_bun")
+    assert head is not None
+    who = shop.memories.operation(str(head.seq)).provenance
+    assert (who.worktree, who.branch, who.commit) == (str(shop.base / "repo"), "topic/bun", None)
 
 
 def test_programs_are_started_only_where_a_setting_says_so_and_no_variable(shop: Shop, api: Scripted):

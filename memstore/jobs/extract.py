@@ -116,6 +116,7 @@ class Extraction:
         self._notes: list[str] = []
         self._tools: Tools | None = None
         self._over = PassedOver(frozenset(), frozenset(), frozenset())
+        self._branch = ""
         self.workspace: Workspace | None = None
 
     def run(self) -> RunEnd:
@@ -196,6 +197,7 @@ class Extraction:
     def _think(self, part: Window, read: Reading, there: Reading) -> RunEnd:
         """Has a part looked at. `read`: what is read with it; `there`: and with what comes after it."""
         around = self._around
+        self._branch = next((entry.branch for entry in reversed(part.shown) if entry.branch), "")
         team = around.team()
         rules = (*RULES, no_double(team))
         space = self.workspace = Workspace(around.store, around.shelf, around.new_id, around.clock, rules, team)
@@ -284,12 +286,19 @@ class Extraction:
                 around.store.finish_run(replace(end, outcome="skipped", gate="dry"))
             return end
         kept = space is not None and (end.outcome in ("saved", "more") or end.gate == UNFINISHED)
-        change_set = space.change_set(KIND, self._id, around.provenance, end.reason) if space and kept else None
+        change_set = space.change_set(KIND, self._id, self._provenance(), end.reason) if space and kept else None
         sources = space.sources() if space and change_set else ()
         cursor = None if read is None else self._cursor(read.mark)
         over = [] if read is None else [entry for entry in read.entries if entry.digest not in self._over.gone]
         around.store.finish_run(end, change_set, cursor, digests(over), sources)
         return end
+
+    def _provenance(self) -> Provenance:
+        """Who acts where; of a branch that was left since the words were said it is not known at which commit."""
+        provenance = self._around.provenance
+        if self._branch in ("", "HEAD", provenance.branch):
+            return provenance
+        return replace(provenance, branch=self._branch, commit=None)
 
     def _cursor(self, mark: Mark) -> Cursor:
         job = self._job

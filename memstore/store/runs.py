@@ -213,13 +213,15 @@ def events(connection: apsw.Connection, run: int) -> list[Event]:
     return [Event(*row) for row in rows]
 
 
-def cost_since(connection: apsw.Connection, at: int) -> tuple[int, int]:
-    """What the runs that began at or after `at` have cost, and how many have a cost that is not known."""
+def cost_since(connection: apsw.Connection, at: int, until: int = 2**63 - 1) -> tuple[int, int]:
+    """What the runs that began at or after `at`, and before `until`, have cost, and how many have a cost that is not
+    known."""
     row = one(
         connection,
         "SELECT coalesce(sum(cost_microusd), 0), count(*) FILTER (WHERE cost_microusd IS NULL"
-        " AND input_tokens + output_tokens + cache_read + cache_written > 0) FROM run WHERE started_at >= ?",
-        (at,),
+        " AND input_tokens + output_tokens + cache_read + cache_written > 0) FROM run WHERE started_at >= ?"
+        " AND started_at < ?",
+        (at, until),
     )
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
