@@ -88,7 +88,8 @@ _LOG = """\
 ## The log of the day
 
 In this mode you do not arrange memories while you work. What would be worth saving is added as one short line to the
-log of the day, below the memory folder:
+log of the day, by the tool `memory_note` of the MCP server memstore or by the command `memstore note "text"`: day and
+time are filled in. Without either, write into the file of the day yourself, below the memory folder:
 
     {pattern}
 
@@ -97,7 +98,8 @@ this text. If the day has changed since your last line, go on in the new day's f
 file when they are missing.
 
 - Only add at the end. Change or remove no line that is there, whoever wrote it; a correction is a new line.
-- A line begins with the time as HH:MM, then the fact in words that can be understood alone, with its reason.
+- A line of your own begins with `- HH:MM ±HH:MM `, the local time and how far it is from UTC. Then comes the fact, in
+  words that can be understood alone, with its reason.
 - Do not write topic files, and leave `{index}` alone: a later pass reads the logs and makes memories of them.
 - The types above say what is worth a line, and the list below what is not.
 """

@@ -56,5 +56,5 @@ def test_the_wording_of_the_log_mode_is_pinned():
     """Prompts with this text are cached: whoever changes it does so knowingly."""
     text = section(None, log=True)
     assert (
-        hashlib.sha256(text.encode()).hexdigest() == "75a6002db23372395d7cad28eedc0593318d68a121f23e7eb81643bc31d289c5"
+        hashlib.sha256(text.encode()).hexdigest() == "d236d914d39d60e085b350a8b2a2d05f6dfb6ee596dbf585d02fdf52c17a8f18"
     )

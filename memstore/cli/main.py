@@ -47,6 +47,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Sessions": {
         "extract": "extract",
         "notes": "notes",
+        "note": "note",
         "pause": "pausing",
         "resume": "pausing",
         "config": "config",

@@ -186,6 +186,22 @@ NOTES: Shape = {
     "began_at": "time",
     "changed_at": "time",
 }
+LOG_DAY: Shape = {
+    "day": "text",
+    "path": "text",  # of the file that grows; newer clients have one for each session besides
+    "entries": [
+        {
+            "who": "text",  # note, user, assistant, tool, or line for what is none of these
+            "at": "time or null",  # null, as session and origin: others wrote it into the file
+            "time": "text",  # as it stands there, such as 05:30 +09:00, or empty
+            "text": "text",
+            "session": "text or null",
+            "origin": "text or null",
+            "path": "text or null",  # null: it is in no file yet
+        }
+    ],
+    "unread": [REFUSED],
+}
 ERROR: Shape = {"kind": "text", "code": "number", "message": "text", "hint": "text"}
 
 SHAPES: dict[str, Shape] = {
@@ -260,6 +276,7 @@ SHAPES: dict[str, Shape] = {
         "elsewhere": "flag",  # another worker is at it
     },
     "extract retry": {"due": "number"},
+    "note": {"noted": "noted or null", "days": [LOG_DAY]},  # null: with --list
     "notes list": {"notes": [NOTES]},
     "notes show": {**NOTES, **CONTENT},
     "log": {
@@ -373,6 +390,17 @@ NAMED: dict[str, object] = {
     "proxy": {"variable": "text", "host": "text"},
     "credential": {"variable": "text", "kind": "text"},  # API key, token or OAuth token
     "hold": {"reason": "text", "step": "text"},
+    "noted": {
+        "id": "text",
+        "at": "time",
+        "day": "text",
+        "time": "text",
+        "text": "text",
+        "session": "text or null",
+        "path": "text",
+        "unshown": "text",  # why it is not in the file yet, or empty
+        "repeated": "flag",
+    },
     "savings": {
         "operation": "text",
         "seq": "number",  # `memstore undo` takes it

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from memstore.app import Memstore
+from memstore.core.daylog import LARGEST as LONGEST_NOTE
+from memstore.core.daylog import moment as local_moment
 from memstore.core.frontmatter import read
 from memstore.core.ids import digest
 from memstore.core.model import INDEX_NAME, NEW, Memory
@@ -141,6 +143,27 @@ def memory_search(desk: Desk, given: Given) -> Answer:
     )
 
 
+def memory_note(desk: Desk, given: Given) -> Answer:
+    """An entry in the log of the day."""
+    asked = Arguments(given, ("store", "text"))
+    _store(asked)
+    text = asked.text("text", largest=LONGEST_NOTE)
+
+    def step(memories: Memstore) -> Answer:
+        noted = memories.note(text)
+        entry = noted.entry
+        return answer(
+            {
+                "path": noted.path,
+                "done": "noted",
+                "time": local_moment(entry.at, entry.zone),
+                "note": "kept, but its file lacks it yet: the user sees why with `memstore sync`" if noted.unshown else None,
+            }
+        )
+
+    return desk.use(step, make=True)
+
+
 def memory_history(desk: Desk, given: Given) -> Answer:
     """What was done, newest first."""
     asked = Arguments(given, ("store", "path", "limit", "cursor"))
@@ -179,6 +202,7 @@ _TOOLS: dict[str, Callable[[Desk, Given], Answer]] = {
         memory_search,
         memory_edit,
         memory_delete,
+        memory_note,
         memory_history,
         memory_undo,
     )

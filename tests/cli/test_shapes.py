@@ -80,6 +80,8 @@ def test_every_command_prints_its_shape(
         ("extract", "log"),
         ("extract", "run"),
         ("extract", "retry"),
+        ("note", "a word", "--operation", "a"),
+        ("note", "--list"),
         ("notes", "list"),
         ("notes", "show"),
         ("config", "list"),

@@ -40,7 +40,7 @@ def test_the_inspector_lists_writes_reads_searches_and_is_refused(tmp_path: Path
         return ask("tools/call", "--tool-name", tool, *words)
 
     names = {tool["name"] for tool in ask("tools/list")["tools"]}
-    assert {"memory_read", "memory_write", "memory_undo"} <= names and len(names) == 8
+    assert {"memory_read", "memory_write", "memory_undo"} <= names and len(names) == 9
     made = call("memory_write", path="first.md", content="The cache lives on host h1.", if_version="new")
     assert made["isError"] is False
     version = json.loads(made["content"][0]["text"])["version"]

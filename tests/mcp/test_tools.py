@@ -44,6 +44,7 @@ def test_the_tools_say_what_they_do_and_are_always_loaded(served: Served):
         "memory_search": (True, False, True),
         "memory_edit": (False, False, True),
         "memory_delete": (False, True, True),
+        "memory_note": (False, False, False),
         "memory_history": (True, False, True),
         "memory_undo": (False, False, False),
     }
@@ -116,6 +117,21 @@ def test_a_write_that_comes_too_late_gets_the_current_text_and_changes_nothing(s
     found = served.refused("memory_write", path="late.md", content=mine, if_version=old)
     assert (found.facts["current_version"], found.facts["current_deleted"]) == (gone, True)
     assert served.refused("memory_write", path="never.md", content=mine, if_version=old).facts["error"] == "NotFound"
+
+
+def test_a_note_is_added_to_the_log_of_the_day_and_makes_no_memory(served: Served):
+    before = served.good("memory_list", store="project").lines
+    noted = served.good("memory_note", text="The cache moved.\n### It was full.").facts
+    again = served.good("memory_note", text="The cache moved.\n### It was full.").facts
+    assert (noted["done"], "note" in noted) == ("noted", False)
+    day, time = noted["time"].split(" ", 1)
+    assert noted["path"] == f"logs/{day[:4]}/{day[5:7]}/{day}.md"
+    text = (served.folder / noted["path"]).read_text()
+    assert text.startswith(f"- {time} The cache moved.\n      ### It was full.\n")
+    assert text.count("The cache moved.") == (2 if again["path"] == noted["path"] else 1)
+    assert served.good("memory_list", store="project").lines == before
+    for given in ({"text": " \n"}, {"text": "a\0b"}, {"text": "x" * 65_537}, {}, {"text": "x", "path": "y.md"}):
+        assert served.refused("memory_note", **given).facts["error"] == "InputRefused"
 
 
 def test_a_document_has_at_most_100_kilobytes(served: Served):
