@@ -142,10 +142,10 @@ TOOLS = (
     ToolText(
         "memory_note",
         "Add to the log of the day",
-        "Adds an entry to the log of the day (logs/YYYY/MM/YYYY-MM-DD.md, by the user's own clock). It is for assistants "
-        "that keep such a log: what happened or was decided, in words that can be understood alone. Nothing there is "
-        "ever changed or taken out; a correction is another entry. What later sessions are to find by search is a "
-        "memory: memory_write.",
+        "Adds an entry to the log of the day (logs/YYYY/MM/YYYY-MM-DD.md, by the user's own clock). It is for "
+        "assistants that keep such a log: what happened or was decided, in words that can be understood alone. Nothing "
+        "there is ever changed or taken out; a correction is another entry. What later sessions are to find by search "
+        "is a memory: memory_write.",
         {
             "store": _STORE,
             "text": {"type": "string", "description": "One fact with its reason; without the time, which it gets."},
