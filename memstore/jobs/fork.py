@@ -28,7 +28,7 @@ from memstore.jobs.prompt import prompt
 from memstore.jobs.window import Window
 
 CALLS = 3
-"""Forks of one run at most: what was refused twice is left."""
+"""Forks of one run at most: what was refused until then is left to the next run."""
 
 SECONDS = 600.0
 """How long one fork may take."""
@@ -104,10 +104,8 @@ class Fork:
                     return ended("said")
         except ModelError as error:
             return ended("failed", error)
-        if not replies:
-            return ended("turns")
-        unread = [use for use in replies[-1].uses if use.name == UNREAD]
-        return ended("failed", _no_list(unread[0])) if unread else ended("said")
+        unread = [use for use in replies[-1].uses if use.name == UNREAD] if replies else []
+        return ended("failed", _no_list(unread[0])) if unread else ended("turns")
 
     def _program(self) -> Program:
         if not is_uuid(self.session):

@@ -155,12 +155,18 @@ def test_what_was_refused_is_told_and_what_was_done_stays(house: Forked, client:
     assert house.runs()[-1].cost == 20_000
 
 
-def test_a_fork_that_is_refused_again_and_again_is_not_asked_for_ever(house: Forked, client: StandIn):
-    for _ in range(4):
-        client.change(write(quote="nobody said this ever"), reason="It must be kept.")
-    end = run(house)
-    assert (end.outcome, end.reason, len(client.calls)) == ("nothing", "It must be kept.", 3)
-    assert [kind for kind, _ in house.events()] == ["refused"] * 3
+@pytest.mark.parametrize("change", [write(quote="nobody said this ever"), {"do": "read", "path": "old.md"}])
+def test_what_a_fork_has_not_come_to_is_left_to_the_next_run_and_at_last_to_a_person(
+    house: Forked, client: StandIn, change: dict[str, object]
+):
+    desk.save(house.store, "old", "one\n", type="project")
+    for _ in range(9):
+        client.change(change, reason="It must be kept.")
+    for number in (1, 2):
+        end = run(house) if number == 1 else house.work()
+        assert (end.outcome, len(client.calls), house.cursor(SESSION)) == ("more", 3 * number, None)
+    end = house.work()
+    assert (end.outcome, end.park, len(client.calls)) == ("failed", True, 9)
 
 
 def test_what_others_wrote_meanwhile_is_given_back_and_answered(house: Forked, client: StandIn):
