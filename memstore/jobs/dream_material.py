@@ -122,7 +122,7 @@ def _session(session: Session) -> tuple[Page, list[Entry]] | None:
 def _told(entry: Entry) -> str:
     """One line for each line of a message, with who said it and when: a search shows lines alone."""
     when = f"{entry.at[:16]} " if entry.at else ""
-    return "\n".join(f"{when}{_SAID[entry.kind]}: {line}" for line in entry.text.splitlines() if line.strip())
+    return "\n".join(f"{when}{_SAID[entry.kind]}: {line}" for line in entry.text.split("\n") if line.strip())
 
 
 def listing(memories: Sequence[Memory], now: int, most: int = MOST_LISTED) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memstore.core.frontmatter import read
-from memstore.core.model import Memory, Origin
+from memstore.core.model import Memory
 from memstore.core.names import stem
 from memstore.errors import InputRefused
 from memstore.jobs import vouching, workspace
@@ -27,11 +27,10 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 class Derived(Made):
     """What a change of a dream was made from.
 
-    `inputs`: whose words these hold. `personal`: there are some, and all speak for the person. `fresh`: it has words
-    that are in none of them and that no quote is given for. `merged`: another memory says what is deleted here.
+    `personal`: all memories that it was made from speak for the person, and there are some. `fresh`: it has words that
+    are in none of them and that no quote is given for. `merged`: another memory says what is deleted here.
     """
 
-    inputs: tuple[Origin, ...] = ()
     personal: bool = False
     fresh: bool = False
     merged: bool = False
@@ -50,8 +49,9 @@ def check(head: Memory | None, text: bytes | None, made: tuple[Made, ...]) -> No
     kept = all(isinstance(each, Derived) and each.personal and not each.fresh for each in made)
     if becomes and not (by_person or kept):
         raise InputRefused(
-            "a user or feedback memory is made from such memories alone: for words that are in none of them, nor listed"
-            " as the new words of a line, it needs `quote`, words that the person wrote in a session"
+            "a user or feedback memory is made from such memories alone: name them in `sources`. For words that are in"
+            " none of them, nor listed as the new words of a line, it needs `quote`, words that the person wrote in a"
+            " session"
         )
     if was and not becomes and not by_person:
         raise InputRefused("it is a user or feedback memory and stays one, unless a `quote` of the person says else")

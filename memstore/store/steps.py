@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 import apsw
 
 from memstore.core.accounting import Account
-from memstore.core.dream_steps import Outcome, Planned
+from memstore.core.changes import ChangeSet
+from memstore.core.dream_steps import Outcome, Planned, StepState
+from memstore.core.model import Applied
 from memstore.errors import Conflict
+from memstore.store import writer
 from memstore.store.connection import Row, many, one
 from memstore.store.jobs import storable
 from memstore.store.reader import text_content
@@ -112,7 +115,9 @@ def of_run(connection: apsw.Connection, run: str) -> list[Outcome]:
     return [_outcome(row, tuple(lines.get(row[0], ()))) for row in rows]
 
 
-def settle(connection: apsw.Connection, run: str, states: Mapping[int, tuple[str, str]], operation: str | None) -> None:
+def settle(
+    connection: apsw.Connection, run: str, states: Mapping[int, tuple[StepState, str]], operation: str | None
+) -> None:
     """Notes what became of steps that waited for a person: state and words by number. Raises Conflict for others.
 
     `operation`: the id of the one that did those that are done now.
@@ -131,6 +136,21 @@ def settle(connection: apsw.Connection, run: str, states: Mapping[int, tuple[str
             " WHERE id = ?1",
             (run, operation),
         )
+
+
+def accept(
+    connection: apsw.Connection,
+    run: str,
+    states: Mapping[int, tuple[StepState, str]],
+    change_set: ChangeSet,
+    texts: Mapping[bytes, writer.Text],
+    request: bytes,
+) -> Applied:
+    """Does what was accepted of the steps that waited, and notes what became of each."""
+    applied = writer.apply(connection, change_set, dict(texts), request)
+    if not applied.repeated:
+        settle(connection, run, states, change_set.operation)
+    return applied
 
 
 def operations(connection: apsw.Connection, run: str) -> list[str]:

@@ -96,17 +96,14 @@ class Store:
 
         texts = writer.prepare_all(change_set)
         request = writer.request_digest(change_set)
-        try:
-            with self._link.writing() as connection:
-                applied = writer.apply(connection, change_set, texts, request)
-                if folder is not None and shown_changes:
-                    shown.write(connection, folder, tuple(shown_changes), change_set.at, applied.seq)
-        except StoreUnavailable:
-            found = self._look_up(lambda connection: writer.repeated(connection, change_set.operation, request))
-            if found is None:
-                raise
-            return found
-        return applied
+
+        def commit(connection: apsw.Connection) -> Applied:
+            applied = writer.apply(connection, change_set, texts, request)
+            if folder is not None and shown_changes:
+                shown.write(connection, folder, tuple(shown_changes), change_set.at, applied.seq)
+            return applied
+
+        return self.surely(commit, lambda connection: writer.repeated(connection, change_set.operation, request))
 
     def finish_run(
         self,
@@ -126,14 +123,10 @@ class Store:
         from memstore.store import ending
 
         all_of_it = ending.prepare(end, change_set, cursor, taken, sources, dreamt)
-        try:
-            with self._link.writing() as connection:
-                return ending.finish(connection, all_of_it)
-        except StoreUnavailable:
-            found = self._look_up(lambda connection: ending.finished(connection, all_of_it))
-            if found is None:
-                raise
-            return found[0]
+        return self.surely(
+            lambda connection: (ending.finish(connection, all_of_it),),
+            lambda connection: ending.finished(connection, all_of_it),
+        )[0]
 
     def note(self, entry: daylog.Entry) -> daylog.Entry:
         """Keeps an entry of the log of the day, once for its id. On return it survives a power cut.
@@ -159,6 +152,17 @@ class Store:
         wanted = writer.request_digest(ChangeSet(operation, kind, 0, _NOBODY, request=request))
         with self._link.reading() as connection:
             return writer.repeated(connection, operation, wanted)
+
+    def surely(self, commit: Callable[[apsw.Connection], T], ask: Callable[[apsw.Connection], T | None]) -> T:
+        """One write transaction. `ask` finds out, on a fresh connection, what it came to when its commit failed."""
+        try:
+            with self._link.writing() as connection:
+                return commit(connection)
+        except StoreUnavailable:
+            found = self._look_up(ask)
+            if found is None:
+                raise
+            return found
 
     def _look_up(self, ask: Callable[[apsw.Connection], T | None]) -> T | None:
         """The answer of a fresh connection, which alone knows what a commit that failed came to."""

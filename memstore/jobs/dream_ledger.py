@@ -1,0 +1,181 @@
+"""What a dream says of its changes, held against what the memories said when it began.
+
+Whatever is staged, every line that the memories had when the dream began is in a result or has its account. What a
+result was made from is known: its own text, what is merged into it and the sources that it names; all other words need
+a quote, or count as a tool's. Paths are keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from memstore.core.accounting import Account, fresh, key, lines_of, missing, settled
+from memstore.core.dream_steps import Planned, numbered
+from memstore.core.frontmatter import read
+from memstore.core.model import Memory, Origin, least_trusted
+from memstore.core.names import collision_key
+from memstore.errors import Defect, InputRefused
+from memstore.jobs import showing
+from memstore.jobs.dream_rules import Derived
+from memstore.jobs.vouching import Made, is_personal
+from memstore.jobs.workspace import Step
+
+_NAMED = 12
+"""Lines that are missing of which a refusal gives the text."""
+_LONGEST_REASON = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was said of the changes of one file. Paths are keys; `words`: what lines of its own were made from."""
+
+    reasons: tuple[str, ...] = ()
+    accounts: tuple[Account, ...] = ()
+    sources: tuple[str, ...] = ()
+    into: str | None = None
+    words: Mapping[str, Made] = field(default_factory=dict[str, Made])
+
+
+class Ledger:
+    """The accounts of one dream. `heads`: the memories when it began; `text`: a file as it is staged."""
+
+    def __init__(self, heads: Mapping[str, Memory], text: Callable[[str], bytes | None]) -> None:
+        self.heads = heads
+        self.plans: dict[str, Plan] = {}
+        self._text = text
+
+    def of(self, name: str) -> Plan:
+        """What was said of a file so far."""
+        return self.plans.get(name, Plan())
+
+    def merged(self, name: str, plans: Mapping[str, Plan] | None = None) -> list[str]:
+        """The files that are merged into one."""
+        return [each for each, plan in (self.plans if plans is None else plans).items() if plan.into == name]
+
+    def check(
+        self,
+        names: Iterable[str],
+        texts: Mapping[str, bytes | None],
+        plans: Mapping[str, Plan],
+        new: Iterable[Account],
+        *,
+        by_person: bool,
+    ) -> None:
+        """Refuses a call after which a line of one of these memories would be neither in a result nor accounted for.
+
+        `texts` and `plans`: as they would be; `new`: the accounts that came with the call.
+        """
+        known = {**self.plans, **plans}
+        now_dropped = {key(each.line) for each in new if each.fate == "dropped"}
+        for name in sorted(names):
+            accounts, left = self.fate(name, texts, known)
+            if left:
+                raise InputRefused(_told(self.heads[name].path, left))
+            dropped = [each.line for each in accounts if each.fate == "dropped" and key(each.line) in now_dropped]
+            if dropped and not by_person and is_personal(read(self.heads[name].state.content)):
+                raise InputRefused(
+                    f"{self.heads[name].path} speaks for the person: a line of it may be reworded, and is dropped only"
+                    " with `quote`, words that the person wrote in a session"
+                )
+
+    def fate(
+        self, name: str, texts: Mapping[str, bytes | None], plans: Mapping[str, Plan]
+    ) -> tuple[list[Account], list[str]]:
+        """What becomes of the lines that a memory had when the dream began, and those of which nobody said it.
+
+        Of one that is deleted and not merged nothing is asked: it is listed as a whole.
+        """
+        head, plan = self.heads.get(name), plans.get(name, Plan())
+        own = texts[name] if name in texts else self._text(name)
+        if head is None or (own is None and plan.into is None):
+            return [], []
+        homes = [plan.into or name, *(each for each, other in plans.items() if name in other.sources)]
+        found = {each: texts[each] if each in texts else self._text(each) for each in dict.fromkeys(homes)}
+        there = [content for content in found.values() if content is not None]
+        if is_personal(read(head.state.content)):
+            there = [content for content in there if is_personal(read(content))]
+        pool = [account for each in (*found, name) for account in plans.get(each, Plan()).accounts]
+        return settled(missing(head.state.content, there), pool, there)
+
+    def made_from(
+        self, name: str, content: bytes, plan: Plan, quoted: Made, plans: Mapping[str, Plan] | None = None
+    ) -> tuple[Plan, Derived]:
+        """Whose words a text has, given what it was made from; the plan, with the words that are its own."""
+        known = self.plans if plans is None else plans
+        others = [self.heads[each] for each in dict.fromkeys((*plan.sources, *self.merged(name, known)))]
+        own = [self.heads[name]] if name in self.heads else []
+        inputs = [*own, *others]
+        accounts = [
+            *plan.accounts,
+            *(account for each in self.merged(name, known) for account in known[each].accounts),
+        ]
+        new = [key(line) for line in fresh(content, [each.state.content for each in inputs], accounts)]
+        words = {line: plan.words.get(line, quoted) for line in new}
+        voices = {made.voice for made in words.values()} or {"agent" if quoted.voice == "tool" else quoted.voice}
+        by_tool = "tool" in voices or any(each.origin == "tool" for each in others)
+        derived = Derived(
+            "tool" if by_tool else "agent" if "agent" in voices else "person",
+            quoted.message,
+            personal=bool(inputs) and all(is_personal(read(each.state.content)) for each in inputs),
+            fresh=any(made.voice != "person" for made in words.values()),
+        )
+        return replace(plan, words=words), derived
+
+    def planned(self, steps: Sequence[Step]) -> tuple[Planned, ...]:
+        """What is staged, as steps of a dream. Raises Defect where a line is without its account after all."""
+        staged = {collision_key(step.path): step for step in steps}
+        together: list[tuple[str, str]] = []
+        for name, step in staged.items():
+            related = [*self.plans[name].sources, *filter(None, [self.plans[name].into])]
+            together += [(step.memory, staged[each].memory) for each in related if each in staged]
+        return numbered([self._step(name, step, staged) for name, step in staged.items()], together)
+
+    def _step(self, name: str, step: Step, staged: Mapping[str, Step]) -> Planned:
+        plan, head = self.plans[name], step.seen
+        lines, left = self.fate(name, {}, self.plans)
+        if left:
+            raise Defect(f"lines of {step.path} are not accounted for: {left[:3]}")
+        others = [self.heads[each] for each in dict.fromkeys((*plan.sources, *self.merged(name)))]
+        into, into_path = None, None
+        if plan.into is not None and plan.into in staged:
+            into, into_path = staged[plan.into].memory, staged[plan.into].path
+        elif plan.into is not None:
+            target = self.heads[plan.into]
+            into, into_path = target.id, target.path
+            others.append(target)
+        before = None if head is None else head.state.content
+        gone = step.content is None
+        lost = 0 if before is None else sum(each.fate == "dropped" for each in lines)
+        return Planned(
+            0,
+            0,
+            "create" if head is None else "revise" if not gone else "delete" if plan.into is None else "merge",
+            step.memory,
+            step.path,
+            None if head is None else head.token,
+            before,
+            step.content,
+            self._origin(plan, head, others) if not gone else head.origin if head is not None else "agent",
+            "; ".join(plan.reasons)[:_LONGEST_REASON],
+            into,
+            into_path,
+            tuple((each.id, each.token) for each in others if each.id != step.memory),
+            tuple(lines),
+            heavy=gone or (before is not None and 2 * lost > len(lines_of(before))),
+        )
+
+    def _origin(self, plan: Plan, head: Memory | None, others: Sequence[Memory]) -> Origin:
+        voices: list[Origin] = [made.voice for made in plan.words.values()]
+        if head is not None:
+            voices.append(head.origin)
+        return least_trusted("agent", *voices, *(each.origin for each in others))
+
+
+def _told(path: str, left: Sequence[str]) -> str:
+    named = "\n".join(f"- {showing.visible(line)[:200]}" for line in left[:_NAMED])
+    more = f"\n({len(left) - _NAMED} more)" if len(left) > _NAMED else ""
+    return (
+        f"lines of {path} are neither in the result nor in `lines`. Keep them, or list each with its fate (for"
+        f" reworded, `now` must be in the result) and the reason:\n{named}{more}"
+    )
