@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from memstore.core import daylog
 from memstore.core.changes import Create, OpenConflict, Revise
 from memstore.core.frontmatter import alike
 from memstore.core.inbox import Row, Step, happened, made_from, next_row, shared, take, unsigned
@@ -108,7 +109,8 @@ class NameInbox:
         return "it is called like a temporary file" if is_debris(self._name.rpartition("/")[2]) else ""
 
     def _give_up(self, reason: str) -> Act:
-        self._plan.notices.append(f"{self._name}: what sessions wrote there is not taken in: {reason}")
+        if daylog.day_in(self._name) is None:  # logs are the sessions' own, and no memories
+            self._plan.notices.append(f"{self._name}: what sessions wrote there is not taken in: {reason}")
         calls = (*self._done, *self._dead, *self._given_up)
         self._plan.shown += [Settle(each.call.id, each.call.state, "settled") for each in calls]
         return Act(self._plan, None, "")

@@ -17,6 +17,8 @@ from memstore.errors import InputRefused, OperationReused
 from memstore.files import daylog
 from memstore.store import daylog as rows
 from memstore.world import World
+from tests.files.desk import Desk, topic
+from tests.files.sessions import Session
 
 
 def at(text: str) -> int:
@@ -310,6 +312,24 @@ def test_logs_are_no_memories_for_sync_search_and_export(diary: Diary, tmp_path:
     exported = diary.memories.export_directory(str(tmp_path / "out"))
     assert not [name for name in exported.written if "log" in name]
     assert diary.logs() == before
+
+
+@pytest.mark.parametrize("path", [TOKYO, "logs/2026/03/02/6ba7b810-port.md"])
+def test_a_session_that_writes_a_log_with_its_own_tools_is_let_alone(desk: Desk, path: str):
+    desk.put("a.md", topic("a"))
+    desk.sync()
+    Session(desk, "s1").write(path, "- 05:30 +09:00 x\n")
+    assert desk.sync().quiet
+    assert (desk.living(), desk.read(path)) == (["a.md"], "- 05:30 +09:00 x\n")
+
+
+def test_an_entry_that_a_session_saved_an_old_copy_over_is_still_told(diary: Diary):
+    old = (diary.note("one"), diary.read(TOKYO))[1]
+    diary.note("two")
+    (diary.folder / TOKYO).write_text(old + "- 05:30 three\n")
+    assert [(item.text, item.path) for item in diary.memories.day_log()[0].items] == [
+        ("one", TOKYO), ("three", TOKYO), ("two", None),
+    ]  # fmt: skip
 
 
 def test_both_layouts_are_read_and_the_days_come_in_order(diary: Diary):
