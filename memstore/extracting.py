@@ -1,7 +1,8 @@
 """The worker of the extraction and the notes: started by hooks or a person, one for a store, gone when all is done.
 
-It takes jobs as long as there are any that are due, and shows what each run saved. Jobs wait where no model is set,
-where the day's budget is used up, and after a failure for their next try; whoever comes next finds them again.
+It takes jobs as long as there are any that are due, and shows what each run saved. Jobs wait where saving is paused or
+no model is set, where the day's budget is used up, and after a failure for their next try; whoever comes next finds
+them again.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from memstore.jobs.fork import Fork
 from memstore.jobs.messages import Reply, Request
 from memstore.jobs.notes import NotesRun
 from memstore.jobs.workspace import Step
-from memstore.standing import KIND, Hold, allowed, in_the_way
+from memstore.standing import KIND, Hold, allowed, in_the_way, resting
 from memstore.store import ending, jobs, sessions
 from memstore.store.jobs import Job
 from memstore.store.runs import RunEnd
@@ -126,12 +127,12 @@ class Worker:
 
     def _next(self, settings: Settings) -> Job | None:
         """The job that comes next: one of notes before all others. Where no model may be asked these wait."""
-        now, asks = self._world.clock(), self._may_ask(settings)
+        now, asks, rests = self._world.clock(), self._may_ask(settings), resting(self._store)
         if asks:
             noting.queue_due(self._store, settings, self._looked)
         with self._store.change() as connection:
-            noted = jobs.claim(connection, NOTES_KIND, now) if asks else None
-            return noted or jobs.claim(connection, KIND, now)
+            noted = jobs.claim(connection, NOTES_KIND, now, rests) if asks else None
+            return noted or jobs.claim(connection, KIND, now, rests)
 
     def _may_ask(self, settings: Settings) -> bool:
         """Whether the API may be asked, also where the extraction is switched off, or is a fork's."""

@@ -12,10 +12,10 @@ from datetime import datetime
 
 import memstore.store.settings as kept
 from memstore.core.settings import KEYS, Settings, written
-from memstore.errors import ModelUnset, SettingRefused
+from memstore.errors import ModelUnset, PlaceRefused, SettingRefused
 from memstore.jobs.choice import Via, choose
 from memstore.jobs.endpoint import find_endpoint
-from memstore.store import jobs, runs
+from memstore.store import jobs, runs, sessions
 from memstore.store.connection import Reading
 from memstore.store.jobs import Job
 from memstore.store.runs import Run
@@ -48,8 +48,9 @@ class Standing:
 
     `hold` None: jobs are taken as they are due. `credential`: the variable that is sent from. `via`: who thinks; None:
     nobody. `settings` None: they cannot be read, and the hold says why. `last`: the newest decision on each of the
-    sessions that came last. `spent`: what the runs of today cost, `unknown`: how many have a cost that is not known;
-    `budget` 0: there is no limit. `working`: a worker is at it.
+    sessions that came last. `resting`: sessions whose jobs wait because saving is paused. `spent`: what the runs of
+    today cost, `unknown`: how many have a cost that is not known; `budget` 0: there is no limit. `working`: a worker is
+    at it.
     """
 
     settings: Settings | None
@@ -60,6 +61,7 @@ class Standing:
     running: tuple[Job, ...]
     parked: tuple[Job, ...]
     last: tuple[Run, ...]
+    resting: frozenset[str]
     spent: int
     unknown: int
     budget: int
@@ -69,7 +71,7 @@ class Standing:
 def standing(store: Store, home: str, world: World) -> Standing:
     """How things stand in a store. What is wrong with settings and credentials is said, and not raised."""
     settings, credential, via, hold, budget = None, None, None, None, 0
-    now = world.clock()
+    now, paused = world.clock(), _paused(store)
     with store.view() as connection:
         spent, unknown = _spent(connection, now)
         waiting, running = (
@@ -80,7 +82,7 @@ def standing(store: Store, home: str, world: World) -> Standing:
         try:
             settings = kept.load(home, world.environment, connection)
             budget = settings.number("budget.day")
-            hold = _hold(settings, world.environment, spent, unknown)
+            hold = paused or _hold(settings, world.environment, spent, unknown)
             with suppress(ModelUnset):
                 via = choose(settings, world.environment)
         except SettingRefused as refused:
@@ -89,8 +91,10 @@ def standing(store: Store, home: str, world: World) -> Standing:
         credential = find_endpoint(world.environment).credential.variable
     except (ModelUnset, SettingRefused):
         credential = None
-    working = is_working(store.directory, KIND)
-    return Standing(settings, credential, via, hold, waiting, running, parked, last, spent, unknown, budget, working)
+    working, rests = is_working(store.directory, KIND), resting(store)
+    return Standing(
+        settings, credential, via, hold, waiting, running, parked, last, rests, spent, unknown, budget, working
+    )
 
 
 def allowed(store: Store, home: str, world: World) -> tuple[Settings, Hold | None]:
@@ -98,7 +102,21 @@ def allowed(store: Store, home: str, world: World) -> tuple[Settings, Hold | Non
     with store.view() as connection:
         settings = kept.load(home, world.environment, connection)
         spent, unknown = _spent(connection, world.clock())
-    return settings, _hold(settings, world.environment, spent, unknown)
+    return settings, _paused(store) or _hold(settings, world.environment, spent, unknown)
+
+
+def resting(store: Store) -> frozenset[str]:
+    """The sessions whose jobs wait because automatic saving is paused for them."""
+    with store.view() as connection:
+        paused = sessions.all_pauses(connection)
+        waiting = jobs.waiting(connection) if paused else []
+    if ("store", "") in paused:
+        return frozenset(job.session for job in waiting)
+    return frozenset(
+        job.session
+        for job in waiting
+        if ("session", job.session) in paused or ("worktree", _worktree(store, job)) in paused
+    )
 
 
 def day_of(now: int) -> int:
@@ -143,6 +161,23 @@ def _hold(settings: Settings, environment: Mapping[str, str], spent: int, unknow
     if not settings.flag("extract.enabled"):
         return None  # jobs are taken, and their gate is shut
     return _in_the_way(settings, environment, spent, unknown)
+
+
+def _paused(store: Store) -> Hold | None:
+    with store.view() as connection:
+        whole = ("store", "") in sessions.all_pauses(connection)
+    return Hold("saving is paused for this repository", "`memstore resume` ends that") if whole else None
+
+
+def _worktree(store: Store, job: Job) -> str:
+    """Where a job's session works, as a pause names it; of a worktree that is gone what the session told of it."""
+    from memstore.claude.root import find_root
+
+    try:
+        return find_root(job.cwd).worktree
+    except PlaceRefused:
+        with store.view() as connection:
+            return sessions.place(connection, job.session)[0] or ""
 
 
 def _in_the_way(settings: Settings, environment: Mapping[str, str], spent: int, unknown: int) -> Hold | None:

@@ -11,6 +11,7 @@ import pytest
 
 from memstore.errors import ModelError
 from memstore.extracting import Drained, Worker, drain
+from memstore.standing import standing
 from memstore.store import jobs, runs, sessions
 from memstore.store import settings as kept
 from memstore.store.connection import many
@@ -172,6 +173,34 @@ def test_a_cost_that_is_not_known_uses_a_budget_up(shop: Shop, api: Scripted):
     done = shop.worker().drain()
     assert done.hold is not None and "the price of a model is not known" in done.hold.reason
     assert len(api.asked) == 1
+
+
+@pytest.mark.parametrize("scope", ["store", "worktree", "session"])
+def test_in_a_pause_what_waits_goes_on_waiting_and_is_looked_at_after_it(shop: Shop, api: Scripted, scope: str):
+    talk, key = shop.talk(), {"store": "", "session": "s", "worktree": str(shop.base / "repo")}[scope]
+    with shop.memories.store.change() as connection:
+        sessions.write(connection, "pause", (scope, key, shop.world().clock()))
+    done = shop.worker().drain()
+    assert (done.runs, api.asked, [row[1] for row in shop.jobs()]) == (0, [], ["waiting"])
+    found = standing(shop.memories.store, shop.memories.place.home.path, shop.world())
+    assert found.resting == {"s"} and (found.hold is None) == (scope != "store")
+    assert found.hold == done.hold
+    with shop.memories.store.change() as connection:
+        sessions.write(connection, "resume", (scope, key))
+    api.steps = [write(), Say("Kept one.")]
+    assert shop.worker().drain() == Drained(1)
+    assert "Use bun." in shop.read("feedback_bun.md") and talk.path.exists()
+    assert standing(shop.memories.store, shop.memories.place.home.path, shop.world()).resting == frozenset()
+
+
+def test_the_pause_of_one_session_is_no_other_s(shop: Shop, api: Scripted):
+    shop.talk("s")
+    shop.talk("other", "from now on run the tests with pytest")
+    with shop.memories.store.change() as connection:
+        sessions.write(connection, "pause", ("session", "s", shop.world().clock()))
+    api.steps = [Say("Nothing to keep.")]
+    assert shop.worker().drain() == Drained(1)
+    assert [(session, state) for session, state, _ in shop.jobs()] == [("s", "waiting"), ("other", "done")]
 
 
 @pytest.mark.parametrize(

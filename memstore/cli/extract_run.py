@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memstore.cli import exits, terminal
 from memstore.cli.history import Difference, difference_shape
 from memstore.cli.runs_told import account, run_lines, run_shape, session_name
-from memstore.cli.standing_told import left_shape, waits
+from memstore.cli.standing_told import PAUSED, left_shape, waits
 from memstore.cli.state import State
 from memstore.cli.stopping import until_told
 from memstore.cli.terminal import plural, printable, when
@@ -51,7 +51,7 @@ class Foreground:
         if self._state.json:
             self._emit(dry=False, differences=[], left=left, drained=drained)
         self._tell_left(left, drained)
-        self._finish(drained.called_off, left=drained.hold is not None and bool(left.waiting))
+        self._finish(drained.called_off, left=bool(left.resting or (drained.hold and left.waiting)))
 
     def preview(self, session: str | None) -> None:
         """Shows what the jobs that are due would save, or that of one session, whatever it waits for."""
@@ -122,14 +122,18 @@ class Foreground:
     def _tell_left(self, left: Standing, drained: Drained) -> None:
         """Why jobs are left, where there are any."""
         note = self._state.note
+        asleep = [job for job in left.waiting if job.session in left.resting]
+        awake = [job for job in left.waiting if job.session not in left.resting]
+        if asleep and drained.hold is None:
+            note(f"{waits(asleep)}: {PAUSED}")
         if drained.elsewhere:
             note("another worker is at it already; `memstore extract log` will say what it comes to")
         elif drained.hold is not None and left.waiting:
             note(f"{waits(left.waiting)}: {drained.hold}")
-        elif left.waiting and not drained.called_off:
-            first = min(job.due_at or 0 for job in left.waiting)
-            note(f"{waits(left.waiting)} for the next try at {when(first)}; `memstore extract retry` hastens it")
-        elif not self._ends:
+        elif awake and not drained.called_off:
+            first = min(job.due_at or 0 for job in awake)
+            note(f"{waits(awake)} for the next try at {when(first)}; `memstore extract retry` hastens it")
+        elif not self._ends and not asleep:
             self._state.report("no turn is due")
         if left.parked:
             note(f"{plural(len(left.parked), 'job')} parked: see `memstore extract status`")

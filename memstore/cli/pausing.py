@@ -32,8 +32,9 @@ def pause(state: State, scope: str | None) -> None:
     """Let automatic saving rest: nothing is taken in, shown, extracted or recalled by itself.
 
     Inside a session it concerns that session, elsewhere this worktree, unless an option says otherwise. What
-    sessions write meanwhile is noted, so that nothing is lost when it is taken in. Commands work as always, and
-    take in what waits.
+    sessions write meanwhile is noted, so that nothing is lost when it is taken in. Turns that ended before it are
+    looked at after it, what is said in it never. Commands work as always, and take in what waits; only
+    `memstore extract run` rests as well.
     """
     from memstore import sessions
 

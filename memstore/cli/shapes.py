@@ -259,6 +259,7 @@ SHAPES: dict[str, Shape] = {
         "held": "hold or null",  # what keeps all jobs waiting
         "working": "flag",  # a worker is at it
         "waiting": [JOB],
+        "paused": ["text"],  # sessions of which jobs wait because saving is paused
         "running": [JOB],
         "parked": [JOB],
         "last": [RUN],  # of each session

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from memstore.store.jobs import Job
 
 
+PAUSED = "saving is paused (`memstore resume` ends that)"
+
+
 def facts(found: Standing) -> Iterator[tuple[str, str]]:
     """A word and what it says, line by line."""
     from memstore.standing import dollars
@@ -50,7 +53,8 @@ def _rows(found: Standing) -> Iterator[tuple[str, str, str]]:
         until = f" until {when(job.due_at)}" if job.due_at else ""
         turns = f" with {plural(job.turns, 'turn')}" if job.turns else ""
         tried = f", tried {plural(job.tries, 'time')}" if job.tries else ""
-        yield session_name(job.session), when(job.at), f"waits{turns}{until}{tried}{_why(job)}"
+        why = f": {PAUSED}" if job.session in found.resting else f"{until}{tried}{_why(job)}"
+        yield session_name(job.session), when(job.at), f"waits{turns}{why}"
     for job in found.parked:
         yield session_name(job.session), when(job.at), f"parked, tried {plural(job.tries, 'time')}{_why(job)}"
     told = {(job.session, job.note) for job in (*found.waiting, *found.parked)}
@@ -87,6 +91,7 @@ def standing_shape(found: Standing) -> dict[str, object]:
         "held": _hold_shape(found),
         "working": found.working,
         "waiting": [job_shape(job) for job in found.waiting],
+        "paused": sorted(found.resting),
         "running": [job_shape(job) for job in found.running],
         "parked": [job_shape(job) for job in found.parked],
         "spent": found.spent / MICRO,
@@ -123,6 +128,8 @@ def _reason(found: Standing) -> str:
         return str(found.hold)
     if found.working:
         return "a worker is at it"
+    if all(job.session in found.resting for job in found.waiting):
+        return PAUSED
     later = [job for job in found.waiting if job.due_at and job.note]
     if len(later) == len(found.waiting):
         first = min(later, key=lambda job: job.due_at or 0)

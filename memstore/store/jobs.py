@@ -13,6 +13,8 @@ functions that write inside a write transaction.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -66,15 +68,19 @@ def is_due(job: Job, now: int) -> bool:
     return not now < (job.due_at or 0) <= now + LONGEST_WAIT
 
 
-def claim(connection: apsw.Connection, kind: str, now: int) -> Job | None:
-    """Takes the job that waits longest of those that are due and whose session has none running."""
+def claim(connection: apsw.Connection, kind: str, now: int, without: Collection[str] = ()) -> Job | None:
+    """Takes the job that waits longest of those that are due and whose session has none running.
+
+    `without`: sessions whose jobs go on waiting.
+    """
     rows = many(
         connection,
         "UPDATE job SET state = 'running', due_at = NULL WHERE seq = (SELECT w.seq FROM job w WHERE w.state = 'waiting'"
         " AND w.kind = ?1 AND coalesce(w.due_at, 0) NOT BETWEEN ?2 + 1 AND ?2 + ?3 AND NOT EXISTS (SELECT 1 FROM job r"
-        " WHERE r.kind = w.kind AND r.session = w.session AND r.state = 'running') ORDER BY w.seq LIMIT 1)"
+        " WHERE r.kind = w.kind AND r.session = w.session AND r.state = 'running')"
+        " AND w.session NOT IN (SELECT value FROM json_each(?4)) ORDER BY w.seq LIMIT 1)"
         f" RETURNING {_COLUMNS}",
-        (kind, now, LONGEST_WAIT),
+        (kind, now, LONGEST_WAIT, json.dumps(sorted(without))),
     )
     return Job(*rows[0]) if rows else None
 

@@ -93,6 +93,11 @@ def pauses(connection: apsw.Connection, session: str, worktree: str) -> list[str
     return [row[0] for row in rows]
 
 
+def all_pauses(connection: apsw.Connection) -> set[tuple[str, str]]:
+    """What is paused, as scope and key: of a session its id, of a worktree its path."""
+    return {(str(row[0]), str(row[1])) for row in connection.execute("SELECT scope, key FROM pause")}
+
+
 def rests(connection: apsw.Connection, session: str, worktree: str) -> list[tuple[int, int | None]]:
     """From when until when saving was paused for a session, in unix microseconds; None: it still is."""
     rows = connection.execute(

@@ -91,6 +91,25 @@ def test_without_a_model_it_says_what_waits_why_and_what_to_do(run: Run, repo: P
     assert run("extract").out == run("extract", "status").out
 
 
+def test_in_a_pause_it_says_what_rests_and_how_to_end_that(run: Run, repo: Path, api: Scripted):
+    turn(repo, ONE)
+    turn(repo, TWO)
+    run("pause", "--store")
+    why = "saving is paused for this repository (`memstore resume` ends that)"
+    assert f"state:    on hold: {why}\n" in run("extract", "status").out
+    ran = run("extract", "run")
+    assert (ran.code, ran.err) == (7, f"2 sessions wait with 2 turns: {why}\n")
+    run("resume")
+    run("pause", "--worktree")
+    why = "saving is paused (`memstore resume` ends that)"
+    told = run("extract", "status").out.splitlines()
+    assert [line.split("\t")[::2] for line in told[4:]] == [[one, f"waits with 1 turn: {why}"] for one in (ONE, TWO)]
+    assert f"turns:      2 sessions wait with 2 turns: {why}\n" in run("status").out
+    assert shaped(run("extract", "status", "--json"), "extract status").json["paused"] == [ONE, TWO]
+    ran = run("extract", "run")
+    assert (ran.code, ran.err, api.asked) == (7, f"2 sessions wait with 2 turns: {why}\n", [])
+
+
 def test_with_a_model_it_names_the_variable_and_no_secret(run: Run, repo: Path, api: Scripted):
     told = run("extract", "status").out
     assert "state:    on\n" in told
