@@ -11,7 +11,7 @@ from typing import Literal
 
 from memstore.core.taxonomy import MEANINGS, NOT_WORTH, TYPES
 
-Name = Literal["extract", "fork"]
+Name = Literal["extract", "fork", "dream"]
 
 _PRIVATE = """\
 What concerns one person alone (type user, and feedback that is a matter of taste) is private and stays here. There is
