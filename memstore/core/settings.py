@@ -74,6 +74,7 @@ _KEYS = (
     ),
     Key("extract.every", "int", 1, "of the turns that hold anything, look at every so many", least=1, most=1_000),
     Key("extract.turns", "int", 5, "how often the model may act in one run", least=1, most=50),
+    Key("extract.files", "int", 20, "how many memories one run may make, change and delete", least=1, most=1_000),
     Key(
         "extract.via", "choice", "auto",
         "who thinks: the Messages API, the client's own fork, or whichever there is", ("auto", "api", "client"),

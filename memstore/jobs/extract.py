@@ -44,8 +44,9 @@ LIMIT = 32_000
 """Tokens of an answer, its thinking included."""
 
 UNFINISHED = "turns"
-"""What is noted as the gate of a run that had more to do when its turns or its budget were used up."""
+"""What is noted as the gate of a run that had more to do when its turns, its budget or its files were used up."""
 
+_LEFT = "the rest is left to the next run"
 _IN_A_ROW = 3
 """After so many unfinished runs in a row somebody has to look."""
 _ATTEMPTS = 10
@@ -199,8 +200,8 @@ class Extraction:
         around = self._around
         self._branch = next((entry.branch for entry in reversed(part.shown) if entry.branch), "")
         team = around.team()
-        rules = (*RULES, no_double(team))
-        space = self.workspace = Workspace(around.store, around.shelf, around.new_id, around.clock, rules, team)
+        rules, most = (*RULES, no_double(team)), around.settings.number("extract.files")
+        space = self.workspace = Workspace(around.store, around.shelf, around.new_id, around.clock, rules, team, most)
         tools = self._tools = Tools(space, part.shown, around.directory, around.clock, programs=around.programs)
         listed = manifest(file.memory for file in space.files() if file.memory)
         model = Metered(around.model, around.store, self._id)
@@ -248,29 +249,31 @@ class Extraction:
         )  # fmt: skip
         said = " ".join(talk.last_text.split())[:_LONGEST_REASON]
         match talk.ended:
+            case "said" if self.workspace is not None and self.workspace.is_full:
+                return self._unfinished(end, "it changed as many memories as one run may")
             case "said" if staged or said:
                 outcome: Outcome = "saved" if staged else "nothing"
                 return replace(end, outcome=outcome, reason=said or "saved without a word")
             case "said":
                 return replace(end, reason="the model ended without a word")
-            case "turns" | "budget" | "cancelled":
-                return self._unfinished(end, talk)
+            case "turns":
+                return self._unfinished(end, "its turns were used up")
+            case "budget":
+                return self._unfinished(end, "its budget was used up")
+            case "cancelled":
+                return replace(end, outcome="more", reason=f"it was called off; {_LEFT}")
             case "refused":
                 return replace(end, reason=f"the model declined{': ' if said else ''}{said}", park=True)
             case "failed":
                 return failed(end, talk.error)
 
-    def _unfinished(self, end: RunEnd, talk: Talk) -> RunEnd:
-        used = {"turns": "its turns were used up", "budget": "its budget was used up", "cancelled": "it was called off"}
-        why = f"{used[talk.ended]}; the rest is left to the next run"
-        if talk.ended == "cancelled":
-            return replace(end, outcome="more", reason=why)
+    def _unfinished(self, end: RunEnd, why: str) -> RunEnd:
         with self._around.store.view() as connection:
             row = runs.in_a_row(connection, KIND, self._job.session, UNFINISHED)
         if row + 1 >= _IN_A_ROW:
-            told = f"{row + 1} runs in a row had more to do when they ended (extract.turns, budget.run)"
+            told = f"{row + 1} runs in a row had more to do when they ended (extract.turns, extract.files, budget.run)"
             return replace(end, reason=told, park=True, gate=UNFINISHED)
-        return replace(end, outcome="more", reason=why, gate=UNFINISHED)
+        return replace(end, outcome="more", reason=f"{why}; {_LEFT}", gate=UNFINISHED)
 
     # The end
 

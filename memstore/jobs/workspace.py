@@ -30,9 +30,14 @@ _FOREIGN = "surrogateescape"
 """Bytes that are no UTF-8 pass through an edit of other words unharmed."""
 
 _LONGEST_REASON = 1_000
+_LATER = "what is left comes in the next run"
 
 RULES: Final[tuple[Rule, ...]] = (forms.check, vouching.check, secrecy.check)
 """What a run may write: in which shape, with whose words, and no secret."""
+
+
+FEW: Final = 3
+"""So many memories a run may always delete; of more a fifth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +117,8 @@ class _View:
 class Workspace:
     """The memories of one shelf, to be read and changed by one run.
 
-    `rules`: each raises for what it may not do. `beside`: memories of elsewhere, which it only reads.
+    `rules`: each raises for what it may not do. `beside`: memories of elsewhere, which it only reads. `most`: how many
+    it may change, and of those that there are it then deletes at most a fifth; None: any number.
     """
 
     def __init__(
@@ -123,6 +129,7 @@ class Workspace:
         clock: Callable[[], int],
         rules: tuple[Rule, ...] = RULES,
         beside: Sequence[Memory] = (),
+        most: int | None = None,
     ) -> None:
         self._shelf = shelf
         self._new_id = new_id
@@ -131,6 +138,10 @@ class Workspace:
         self._beside = {collision_key(memory.path): memory for memory in beside}
         self._view = _View.of(store, shelf)
         self._steps: dict[str, Step] = {}
+        self._most = most
+        self._deletions = max(FEW, len(self._view.heads) // 5)
+        self.is_full = False
+        """Whether more was to be changed than one run may."""
 
     # Reading
 
@@ -190,6 +201,7 @@ class Workspace:
             del self._steps[step.memory]
             return
         self._check(head, None, (made,))
+        self._check_room(head.id, deletes=True)
         self._steps[head.id] = Step(head.id, head.path, head, None, True, (made,), reason)
 
     def _stage(
@@ -212,6 +224,7 @@ class Workspace:
             self._steps.pop(head.id, None)
             return True
         memory = step.memory if step is not None else head.id if head is not None else self._new_id()
+        self._check_room(memory)
         whole = whole or (step is not None and step.whole)
         self._steps[memory] = Step(memory, path, head, content, whole, made)
         return True
@@ -232,6 +245,18 @@ class Workspace:
     def _check(self, head: Memory | None, text: bytes | None, made: tuple[Made, ...]) -> None:
         for rule in self._rules:
             rule(head, text, made)
+
+    def _check_room(self, memory: str, *, deletes: bool = False) -> None:
+        """Raises InputRefused where one more change is one too many: a flood buries what was there before."""
+        if self._most is None:
+            return
+        others = [step for step in self.steps if step.memory != memory]
+        if len(others) >= self._most:
+            self.is_full = True
+            raise InputRefused(f"one run changes at most {self._most} memories (extract.files); {_LATER}")
+        if deletes and sum(step.content is None for step in others) >= self._deletions:
+            self.is_full = True
+            raise InputRefused(f"one run deletes at most {self._deletions} of these memories; {_LATER}")
 
     # The end
 

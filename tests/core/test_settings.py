@@ -23,6 +23,7 @@ def test_the_defaults_are_those_of_a_fresh_start():
         "extract.after_own_save": "skip",
         "extract.every": 1,
         "extract.turns": 5,
+        "extract.files": 20,
         "extract.via": "auto",
         "extract.bash": "off",
         "claude": "claude",

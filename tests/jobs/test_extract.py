@@ -13,8 +13,10 @@ from memstore.jobs.extract import PREVIEW
 from memstore.store import ending, jobs, runs
 from memstore.store.runs import RunEnd
 from tests.jobs.api import KEY, Step
+from tests.jobs.desk import text_of
 from tests.jobs.scene import START, Scene, saves
 from tests.messages_api import Blocks, Fail, Halting, Raw, Say, Use
+from tests.store.stores import create, put
 
 BUN = saves("bun.md", "use bun", "always use bun", type="feedback")
 WRITES_PORT = Use("Write", saves("port.md", "the port is 7443", "the port is 7443").input)
@@ -257,7 +259,7 @@ def test_three_runs_in_a_row_that_did_not_end_are_enough_and_what_they_saved_sta
         end = scene.turn(step) if number == 0 else scene_again(scene, [step])
         outcomes.append(end.outcome)
     assert outcomes == ["more", "more", "failed"]
-    assert end.reason == "3 runs in a row had more to do when they ended (extract.turns, budget.run)"
+    assert end.reason == "3 runs in a row had more to do when they ended (extract.turns, extract.files, budget.run)"
     assert len(scene.files()) == 3 and scene.cursor() is None
     assert scene.jobs()[-1] == ("more", "failed", 1, None)
     assert scene.job_note() == end.reason
@@ -281,6 +283,41 @@ def test_an_end_in_between_begins_the_count_anew(scene: Scene):
     assert scene_again(scene, [Say("Nothing.")]).outcome == "nothing"
     scene.transcript().person("the port is 7443 now")
     assert scene.turn(look).outcome == "more"
+
+
+def test_of_a_flood_a_run_saves_as_many_as_one_may_and_the_next_run_goes_on(scene: Scene):
+    scene.settings["extract.files"] = "2"
+    talk(scene)
+    facts = [saves(f"fact-{number}.md", f"fact {number}", "always use bun") for number in range(3)]
+    again = Use(
+        "Edit", {"file_path": "fact-0.md", "old_string": "fact 0", "new_string": "fact zero", "replace_all": True}
+    )
+    end = scene.turn(tuple(facts), again, Say("Kept two."))
+    assert (end.outcome, end.gate) == ("more", "turns")
+    assert end.reason == "it changed as many memories as one run may; the rest is left to the next run"
+    assert [kind for kind, _ in scene.events()] == ["tool", "tool", "refused", "tool"]
+    told = "one run changes at most 2 memories (extract.files); what is left comes in the next run"
+    assert ("refused", f"Write 'fact-2.md': {told}") in scene.events()
+    assert set(scene.files()) == {"fact-0.md", "fact-1.md"} and scene.cursor() is None
+    assert scene_again(scene, [facts[2], Say("Kept the third.")]).outcome == "saved"
+    assert len(scene.files()) == 3 and scene.cursor() is not None
+
+
+@pytest.mark.parametrize(("there", "deleted"), [(4, 3), (25, 5)])
+def test_a_run_deletes_a_fifth_of_the_memories_at_most_and_three_in_any_case(scene: Scene, there: int, deleted: int):
+    talk(scene)
+    names = [f"m{number}" for number in range(there)]
+    put(scene.store, *(create(name, text_of(name)) for name in names))
+    reads = tuple(Use("Read", {"file_path": f"{name}.md"}) for name in names)
+    reason = {"reason": "not true", "quote": "always use bun"}
+    deletes = tuple(Use("Delete", {"file_path": f"{name}.md", **reason}) for name in names)
+    end = scene.turn(reads, deletes, Say("Tidied."))
+    assert (end.outcome, len(scene.files())) == ("more", there - deleted)
+    refused = [text for kind, text in scene.events() if kind == "refused"]
+    assert len(refused) == there - deleted
+    assert refused[0].endswith(
+        f"one run deletes at most {deleted} of these memories; what is left comes in the next run"
+    )
 
 
 def test_a_budget_that_is_used_up_keeps_what_was_saved_and_leaves_the_rest(scene: Scene):
