@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.jobs.api import Scripted, scripted
+from tests.jobs.night import Night
 from tests.jobs.scene import Scene
 
 
@@ -20,5 +21,12 @@ def api() -> Iterator[Scripted]:
 @pytest.fixture
 def scene(tmp_path: Path, api: Scripted) -> Iterator[Scene]:
     made = Scene(tmp_path, api)
+    yield made
+    made.store.close()
+
+
+@pytest.fixture
+def night(tmp_path: Path, api: Scripted) -> Iterator[Night]:
+    made = Night(tmp_path, api)
     yield made
     made.store.close()

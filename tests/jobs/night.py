@@ -1,0 +1,171 @@
+"""A store with memories, and a scripted model that dreams of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from memstore.core.dream_steps import Planned
+from memstore.core.model import SHELF, Origin
+from memstore.core.settings import Settings
+from memstore.jobs.dream import KIND, Around, Dream, Report
+from memstore.jobs.dream_material import Material, Session, gather
+from memstore.jobs.llm import ApiModel
+from memstore.jobs.messages import Model
+from memstore.store import leases, runs, steps
+from memstore.store.connection import many
+from memstore.store.process import Process
+from memstore.store.runs import Run
+from memstore.store.steps import Progress
+from memstore.store.store import Store
+from tests.jobs import desk
+from tests.jobs.api import Scripted
+from tests.jobs.scene import FOLDER, START, Meanwhile, Transcript
+from tests.messages_api import Use
+from tests.store.stores import STORE, ticking, who
+
+ME = Process(1, "now", "here")
+
+
+class Night:
+    """All that a dream needs. `settings`: as in the store's own."""
+
+    def __init__(
+        self, directory: Path, api: Scripted | None = None, *, model: Model | None = None, ids: str = "night"
+    ) -> None:
+        self.directory = directory
+        self.settings: dict[str, str] = {}
+        self.clock: Callable[[], int] = ticking(START * 1_000_000)
+        self.store = Store.open(str(directory / "store"), STORE, self.clock)
+        self.store._link.connection.execute("PRAGMA synchronous = OFF")
+        self.api = api
+        self.model = model or ApiModel.of(self._api.environment, retries=0)
+        self.material = Material()
+        self.cancelled: Callable[[], bool] = lambda: False
+        self.review: Callable[[Sequence[Planned]], Sequence[bool]] | None = None
+        self.told: list[Progress] = []
+        self._ids = ids
+        self._numbers = ticking(1)
+        self.owner = self.take()
+
+    @property
+    def _api(self) -> Scripted:
+        assert self.api is not None
+        return self.api
+
+    def take(self) -> str:
+        """Takes the lease, whoever has it."""
+        self.owner = self.new_id()
+        with self.store.change() as connection:
+            leases.take(connection, KIND, self.owner, ME, self.clock(), lambda _: False)
+        return self.owner
+
+    def new_id(self) -> str:
+        return f"{self._ids}-{self._numbers()}"
+
+    def keep(
+        self, name: str, *lines: str, type: str = "project", origin: Origin = "agent", pinned: bool = False
+    ) -> None:
+        """A memory with a description that no other has, and these lines."""
+        text = desk.text_of(name, "\n".join(lines) + "\n", type=type, description=f"about {name}")
+        desk.put(self.store, desk.create(name, text, pinned=pinned), origin=origin)
+
+    def session(self, *texts: str, tool: str = "") -> None:
+        """A session in which a person said this, and a tool printed that."""
+        number = len(list(self.directory.glob("session-*.jsonl"))) + 1
+        transcript = Transcript(self.directory / f"session-{number}.jsonl", f"session-{number}")
+        transcript.person(*texts)
+        transcript.agent("All right.")
+        if tool:
+            transcript.tool(tool)
+        self.look()
+
+    def look(self, logs: Mapping[str, str] | None = None, instructions: str | None = None) -> None:
+        """What the next dream has before it: all sessions, and these texts."""
+        paths = sorted(self.directory.glob("session-*.jsonl"))
+        self.material = gather([Session(path.stem, str(path)) for path in paths], logs, instructions)
+
+    def around(self) -> Around:
+        return Around(
+            self.store, SHELF, Settings({}, self.settings), self.model, self.new_id, self.clock, FOLDER, who(),
+            self.owner, self.material, lambda: self.cancelled(), self.told.append, self.review,
+        )  # fmt: skip
+
+    def dream(self, *answers: Any, dry: bool = False) -> Report:
+        """A dream in which the model answers so."""
+        if answers:
+            self._api.steps = list(answers)
+        return Dream(self.around(), dry=dry).run()
+
+    def meanwhile(self, acts: Mapping[int, Callable[[], object]]) -> None:
+        """What others do before the answers of these numbers."""
+        self.model = Meanwhile(self.model, acts)
+
+    # What is there afterwards
+
+    def files(self) -> dict[str, bytes]:
+        return {memory.path: memory.state.content for memory in self.store.memories()}
+
+    def bodies(self) -> dict[str, str]:
+        return {path: text.decode().split("---\n", 2)[-1].strip() for path, text in self.files().items()}
+
+    def index(self) -> list[str]:
+        return [line.text for line in self.store.index()]
+
+    def runs(self) -> list[Run]:
+        """Oldest first."""
+        with self.store.view() as connection:
+            return runs.log(connection)[::-1]
+
+    def events(self) -> list[tuple[str, str]]:
+        run = self.runs()[-1].seq
+        with self.store.view() as connection:
+            return [(event.kind, event.text) for event in runs.events(connection, run)]
+
+    def refusals(self) -> list[str]:
+        return [text for kind, text in self.events() if kind in ("refused", "denied")]
+
+    def steps(self, number: int = -1) -> list[tuple[str, str, str]]:
+        """Action, path and state of each step of a run, as they are on record."""
+        run = self.runs()[number].id
+        with self.store.view() as connection:
+            return [(each.step.action, each.step.path, each.state) for each in steps.of_run(connection, run)]
+
+    def asked(self, number: int = 0) -> str:
+        """The first message of a request."""
+        return str(self._api.bodies[number]["messages"][0]["content"][0]["text"])
+
+    def answers(self, number: int = -1) -> list[str]:
+        """What the calls before a request came to."""
+        blocks = self._api.bodies[number]["messages"][-1]["content"]
+        return [str(block["content"]) for block in blocks if block["type"] == "tool_result"]
+
+    def rows(self, *tables: str) -> dict[str, list[tuple[Any, ...]]]:
+        with self.store.view() as connection:
+            return {table: many(connection, f'SELECT * FROM "{table}"') for table in tables}
+
+
+def reads(*names: str) -> tuple[Use, ...]:
+    return tuple(Use("Read", {"file_path": f"{name}.md"}) for name in names)
+
+
+def deletes(name: str, reason: str = "it is over", **more: object) -> Use:
+    return Use("Delete", {"file_path": f"{name}.md", "reason": reason, **more})
+
+
+def writes(name: str, *lines: str, type: str = "project", reason: str = "said once", **more: object) -> Use:
+    text = desk.text_of(name, "\n".join(lines) + "\n", type=type, description=f"about {name}").decode()
+    return Use("Write", {"file_path": f"{name}.md", "content": text, "reason": reason, **more})
+
+
+def edits(name: str, old: str, new: str, reason: str = "it is so now", **more: object) -> Use:
+    return Use("Edit", {"file_path": f"{name}.md", "old_string": old, "new_string": new, "reason": reason, **more})
+
+
+def dropped(line: str, reason: str = "overturned") -> dict[str, str]:
+    return {"line": line, "fate": "dropped", "reason": reason}
+
+
+def reworded(line: str, now: str, reason: str = "shorter") -> dict[str, str]:
+    return {"line": line, "fate": "reworded", "now": now, "reason": reason}
