@@ -51,8 +51,10 @@ def test_it_is_held_only_while_young_and_a_client_runs_under_its_pid(tmp_path: P
     assert held == [True, True, False, False, False, False, False, False]
 
 
-@pytest.mark.parametrize("at", [NOW, NOW - 2 * DAY, NOW + 365 * DAY])
-@pytest.mark.parametrize("body", ["999999", "", "garbage", str(ME), "1"])
+@pytest.mark.parametrize("at", [NOW, NOW - 2 * DAY, NOW + 365 * DAY], ids=["now", "days ago", "years ahead"])
+@pytest.mark.parametrize(
+    "body", ["999999", "", "garbage", str(ME), "1"], ids=["dead", "empty", "corrupt", "ours", "init"]
+)
 def test_h31a_a_lock_that_no_dream_holds_is_taken_over_and_it_is_said(tmp_path: Path, body: str, at: int):
     put(tmp_path, body, at)
     found = read(str(tmp_path))
