@@ -105,8 +105,9 @@ def is_met(connection: apsw.Connection, folder: str, day: str) -> bool:
     """Whether somebody ever began to add an entry of this day to the files of a folder."""
     found = one(
         connection,
-        "SELECT 1 FROM log_entry e JOIN log_shown s ON s.entry = e.seq WHERE e.day = ? AND s.folder = ? AND s.at >= 0"
-        " LIMIT 1",
+        # By the day first: a folder has all entries of years.
+        "SELECT 1 FROM log_entry e CROSS JOIN log_shown s ON s.entry = e.seq WHERE e.day = ? AND s.folder = ?"
+        " AND s.at >= 0 LIMIT 1",
         (day, folder),
     )
     return found is not None
