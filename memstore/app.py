@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from memstore.files.report import ExportReport, ImportReport, Progress, SyncReport
     from memstore.files.sync import Sync, Verdict
     from memstore.outcomes import Saved, Status, Undone
-    from memstore.writing import Done, Writer
     from memstore.tidying import Choose, Tidied
+    from memstore.writing import Done, Writer
 
 
 class Memstore:
@@ -276,6 +276,21 @@ class Memstore:
 
     # Files
 
+    def tidy(
+        self,
+        choose: Choose | None = None,
+        *,
+        dry_run: bool = False,
+        operation: str | None = None,
+        progress: Progress | None = None,
+    ) -> Tidied:
+        """Does as one operation what `choose` takes of the proposals for tidying: by default what is safe."""
+        from memstore.tidying import safe, tidy
+
+        return tidy(
+            self, choose or safe, self._writer.provenance, dry_run=dry_run, operation=operation, progress=progress
+        )
+
     def sync(self, *, dry_run: bool = False, verdict: Verdict = "ask") -> SyncReport:
         """Takes in what was edited in the folder, then shows there what the store holds."""
         if dry_run:
@@ -293,21 +308,6 @@ class Memstore:
         from memstore.files.watch import Watch
 
         return Watch(self.store, self.files, self.place.folder, self.world, self._is_here).reports(interval, stopped)
-    def tidy(
-        self,
-        choose: Choose | None = None,
-        *,
-        dry_run: bool = False,
-        operation: str | None = None,
-        progress: Progress | None = None,
-    ) -> Tidied:
-        """Does as one operation what `choose` takes of the proposals for tidying: by default what is safe."""
-        from memstore.tidying import safe, tidy
-
-        return tidy(
-            self, choose or safe, self._writer.provenance, dry_run=dry_run, operation=operation, progress=progress
-        )
-
 
     def import_directory(
         self, directory: str, *, dry_run: bool = False, progress: Progress | None = None
