@@ -1,4 +1,5 @@
-"""The worker that hooks start: it takes in what sessions did, shows it, and then lets the extraction do its jobs.
+"""The worker that hooks start: it takes in what sessions did, shows it, and then lets the extraction do its jobs. Where
+a turn has ended, it dreams if it is time to.
 
 One works and one waits, at most: who waits will see all that is there by then. It needs no daemon and leaves none.
 """
@@ -46,12 +47,19 @@ def work(store: str, folders: Sequence[str], env: Mapping[str, str] | None = Non
         os.close(turn)
     if drain is not None:  # the next one may take in what comes now, however long models think
         drain(home, store, world)
+        _dream(home, store, world)
 
 
 def _drain() -> Callable[[str, str, World], None]:
     from memstore.extracting import drain
 
     return drain
+
+
+def _dream(home: str, store: str, world: World) -> None:
+    from memstore.dreaming import consider
+
+    consider(home, store, world)
 
 
 def sync_in(store: Store, path: str, world: World) -> Sync | None:

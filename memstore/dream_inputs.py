@@ -1,0 +1,89 @@
+"""What a dream is given to look into: the logs of the last days, the project's instructions, sessions, and what rules
+have found."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import datetime
+
+from memstore.claude.root import Root
+from memstore.claude.touched import Touched
+from memstore.core import daylog
+from memstore.core.model import SHELF
+from memstore.core.tidying import Material as Tidying
+from memstore.core.tidying import Proposal, propose
+from memstore.errors import PlaceRefused
+from memstore.files import daylog as shown_log
+from memstore.files.folder import Folder
+from memstore.jobs.dream_material import INSTRUCTIONS, Material, Session, gather
+from memstore.store import lines, reader
+from memstore.store.plainfile import read_bounded
+from memstore.store.store import Store
+from memstore.world import World
+
+LOG_DAYS, MOST_LOG_DAYS = 7, 31
+"""Days of the log that are looked into, and at most where the last dream was longer ago than that."""
+
+_HINTS = 50
+_INSTRUCTIONS = 256 * 1024
+_DAY = 24 * 3600 * 1_000_000
+
+
+def inputs(
+    store: Store, world: World, folders: Sequence[str], root: Root | None, sessions: Sequence[Touched], last: int | None
+) -> Material:
+    """Reads it all. `sessions`: those touched since the last dream, which was at `last`."""
+    newest = sorted(sessions, key=lambda each: each.at, reverse=True)
+    return gather(
+        [Session(each.session, each.transcript) for each in newest],
+        _logs(world, folders, last),
+        None if root is None else _instructions(root),
+        _hints(store, world),
+    )
+
+
+def _logs(world: World, folders: Sequence[str], last: int | None) -> dict[str, str]:
+    """The log files of the last days, by path; of one that lies in several folders the longest."""
+    now = world.clock()
+    since = 0 if last is None else (now - last) // _DAY + 2
+    days = daylog.days_until(daylog.day_of(now, world.zone(now)), min(max(LOG_DAYS, since), MOST_LOG_DAYS))
+    found: dict[str, str] = {}
+    for path in folders:
+        try:
+            folder = Folder.open(path, now=lambda: world.clock() * 1_000, pause=world.pause)
+            if folder is None:
+                continue
+            with folder:
+                files, _ = shown_log.read(folder, days)
+        except PlaceRefused:  # another folder may have it
+            continue
+        for file in files:
+            found[file.path] = max(found.get(file.path, ""), file.text, key=len)
+    return found
+
+
+def _instructions(root: Root) -> str | None:
+    """The project's CLAUDE.md, where it lies inside the project: a link that leads out of it is not followed."""
+    real = os.path.realpath(os.path.join(root.worktree, INSTRUCTIONS))
+    if not real.startswith(root.worktree.rstrip("/") + "/"):
+        return None
+    try:
+        return read_bounded(real, _INSTRUCTIONS).decode("utf-8", "replace")
+    except OSError:  # not there, or nothing that can be read
+        return None
+
+
+def _hints(store: Store, world: World) -> list[str]:
+    with store.view() as connection:
+        heads = reader.heads(connection, SHELF)
+        rows = lines.rows(connection, SHELF)
+        held = {record.memory for record in reader.conflicts(connection) if record.memory is not None}
+    today = datetime.fromtimestamp(world.clock() / 1_000_000).date()
+    found = [each for each in propose(Tidying(heads, rows, held, (), (), today)) if each.kind != "pointer"]
+    told = [_hint(each) for each in found[:_HINTS]]
+    return [*told, f"and {len(found) - _HINTS} more"] if len(found) > _HINTS else told
+
+
+def _hint(proposal: Proposal) -> str:
+    return f"{', '.join(proposal.paths)}: {proposal.reason}"
