@@ -268,11 +268,10 @@ class Memstore:
         return self._change(name, step, "restore", retired=True, operation=operation, asked=version)
 
     def operation(self, reference: str) -> Operation:
-        """An operation by its number in the log or the beginning of its id. Raises NotFound."""
-        found = self.store.operation(reference)
-        if found is None:
-            raise NotFound(f"there is no operation {reference[:80]!r}", hint="see `memstore log`")
-        return found
+        """An operation by its number in the log or the beginning of its id, or by that of its run. Raises NotFound."""
+        from memstore.dream_answers import operation_of
+
+        return operation_of(self.store, reference)
 
     # Files
 

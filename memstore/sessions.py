@@ -22,7 +22,7 @@ from memstore.errors import MemstoreError, Mendable, NotFound, SettingRefused, S
 from memstore.files.report import SyncReport
 from memstore.hooking import changes_line
 from memstore.place import Place, find_place
-from memstore.store import jobs, quick, runs, sessions, spool
+from memstore.store import dreams, jobs, quick, runs, sessions, spool, steps
 from memstore.store.inbox import Arrival
 from memstore.store.settings import load as load_settings
 from memstore.world import World
@@ -165,9 +165,12 @@ class _Start:
                 paths, who = sessions.changed_by_others(connection, heard, self._session)
             conflicts, failed = sessions.open_conflicts(connection), sessions.failed_jobs(connection)
             saved = runs.saved_untold(connection)
+            dreamt, waiting = dreams.untold(connection), steps.waiting(connection)
             new = sessions.without_line(connection, self._session)
         told = [changes_line(paths, who)] if paths else []
-        told += _saved_lines(saved)
+        told += _dream_lines(dreamt, waiting)
+        by_dreams = {dream.operation for dream in dreamt}
+        told += _saved_lines([each for each in saved if each[0] not in by_dreams])
         if new:
             told.append(f"memstore: memories that {INDEX_NAME} does not name yet:")
             told += [plain_text(f"{path}: {description}") for path, description in new[:_SHOWN_LINES]]
@@ -255,6 +258,20 @@ def _saved_lines(saved: Sequence[tuple[int, Sequence[str]]]) -> list[str]:
         told.append(f"memstore: saved {count} of an earlier turn: {shown} (`memstore undo {seq}` takes that back)")
     if len(saved) > _SHOWN_RUNS:
         told.append(f"({len(saved) - _SHOWN_RUNS} more turns: `memstore extract log`)")
+    return told
+
+
+def _dream_lines(dreamt: Sequence[dreams.Untold], waiting: Sequence[tuple[str, int]]) -> list[str]:
+    """What dreams did, and what they ask."""
+    told = []
+    for dream in dreamt[-_SHOWN_RUNS:]:
+        counts = {"merged": dream.merged, "updated": dream.revised, "retired": dream.deleted, "created": dream.created}
+        done = ", ".join(f"{word} {count}" for word, count in counts.items() if count)
+        back = f"`memstore undo {dream.operation}` takes that back"
+        told.append(f"memstore: the dream {done} (`memstore dream show {dream.run[:13]}`; {back})")
+    for run, count in waiting[:_SHOWN_RUNS]:
+        what = "1 step waits" if count == 1 else f"{count} steps wait"
+        told.append(f"memstore: {what} for the person's answer to a dream: `memstore dream show {run[:13]}`")
     return told
 
 

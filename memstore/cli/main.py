@@ -48,6 +48,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "extract": "extract",
         "notes": "notes",
         "note": "note",
+        "dream": "dream",
         "pause": "pausing",
         "resume": "pausing",
         "config": "config",

@@ -62,18 +62,20 @@ def run_lines(one: Account, *, at: bool = True) -> Iterator[str]:
         back = f"`memstore undo {one.operation.seq}` takes that back"
         yield printable(f"    {paths} ({back if one.undone_by is None else f'taken back by #{one.undone_by}'})")
     if run.usage.prompt or run.usage.output:
-        yield printable(f"    {_cost(run)}")
+        yield printable(f"    {usage_line(run)}")
     for event in one.events:
         if event.kind != "tool":
             yield printable(f"    {event.kind}: {event.text}")
 
 
-def _cost(run: Run) -> str:
+def usage_line(run: Run) -> str:
+    """What a run used and cost, and who answered."""
     from memstore.standing import dollars
 
     usage = run.usage
     cost = "cost not known" if run.cost is None else dollars(run.cost)
-    turns = f"{plural(run.turns, 'turn')} over {plural(run.messages, 'message')}, " if run.turns else ""
+    over = f" over {plural(run.messages, 'message')}" if run.messages else ""
+    turns = f"{plural(run.turns, 'turn')}{over}, " if run.turns else ""
     tokens = f"{usage.prompt} tokens in ({usage.hit}% from the cache), {usage.output} out"
     return f"{turns}{tokens}, {cost}, {run.model or 'unknown model'}"
 

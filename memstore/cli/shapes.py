@@ -11,6 +11,7 @@ beside its exit code. `shaping` makes the objects.
 
 from __future__ import annotations
 
+from memstore.cli.run_shapes import RUN, RUNS
 from memstore.cli.shaping import Shape
 
 CONTENT: Shape = {"content": "text", "encoding": "text"}
@@ -140,41 +141,6 @@ BLAMED: Shape = {
 INSTALLED: Shape = {
     "changes": [{"kind": "text", "path": "text", "change": "text"}], "warnings": ["text"], "done": "flag",
 }  # fmt: skip
-# A job of the extraction: what waits, is looked at, or is parked.
-JOB: Shape = {
-    "kind": "text",
-    "session": "text",
-    "turns": "number",  # how many turns ended that it is for
-    "event": "text",  # what asked for it: Stop, PreCompact, SessionEnd, or more where a run left something
-    "since": "time",
-    "due_at": "time or null",
-    "tries": "number",
-    "note": "text or null",  # why it was not done the last time
-}
-RUN: Shape = {
-    "id": "text",
-    "kind": "text",  # extract, notes, or preview for a dry run
-    "session": "text",
-    "state": "text",
-    "outcome": "text or null",  # saved, nothing, skipped, more, failed
-    "gate": "text or null",  # why it was skipped: off, saved, substance, every
-    "reason": "text",
-    "started_at": "time",
-    "ended_at": "time or null",
-    "turns": "number",  # answers of the model
-    "messages": "number",  # that it was shown
-    "unread": "number",  # lines or turns of the transcript that could not be read
-    "saved": "savings or null",
-    "model": "text or null",
-    "via": "text or null",
-    "input_tokens": "number",  # all that went in
-    "output_tokens": "number",
-    "cache_read": "number",
-    "cache_written": "number",
-    "cache_hit": "number",  # per cent of what went in
-    "cost": "fraction or null",  # US dollars; null: not known, or nothing was asked
-    "events": [{"kind": "text", "text": "text", "at": "time"}],  # tools: denied, refused, used; and remarks
-}
 NOTES: Shape = {
     "session": "text",
     "title": "text",  # what the first section says, or empty
@@ -231,52 +197,10 @@ SHAPES: dict[str, Shape] = {
         "extraction": {"waiting": "number", "turns": "number", "parked": "number", "held": "hold or null"},
         "files": FILES,
     },
+    **RUNS,
     "pause": {"paused": ["text"]},
-    "tidy": {
-        "dry_run": "flag",
-        "proposals": [
-            {
-                "kind": "text",  # duplicate, near, differ, pointer, expired or index
-                "paths": ["text"],  # of those that become one the first one stays
-                "reason": "text",
-                "safe": "flag",  # nothing can be lost by it: `memstore tidy` does it unasked
-                "by_rule": "flag",  # `memstore tidy --all` would do it
-                "done": "flag",
-                "next": "text",  # what a person can do about it
-            }
-        ],
-        "operation": "text or null",  # null: nothing was done
-        "seq": "number or null",
-        "files": "files or null",
-    },
     "resume": {"paused": ["text"]},
     "config": {"settings": [CONFIGURED]},
-    "extract status": {
-        "enabled": "flag or null",  # null: what is set cannot be used, and held says why
-        "via": "text or null",
-        "model": "text or null",
-        "credential": "text or null",  # the variable that is sent from
-        "held": "hold or null",  # what keeps all jobs waiting
-        "working": "flag",  # a worker is at it
-        "waiting": [JOB],
-        "paused": ["text"],  # sessions of which jobs wait because saving is paused
-        "running": [JOB],
-        "parked": [JOB],
-        "last": [RUN],  # of each session
-        "spent": "fraction",  # US dollars, today
-        "unknown_costs": "number",  # runs of today whose cost is not known
-        "budget": "fraction or null",
-    },
-    "extract log": {"runs": [RUN]},
-    "extract run": {
-        "dry_run": "flag",
-        "runs": [RUN],
-        "diffs": [DIFF],  # with --dry-run: what would be saved
-        "waiting": "number",  # sessions that were left
-        "held": "hold or null",
-        "elsewhere": "flag",  # another worker is at it
-    },
-    "extract retry": {"due": "number"},
     "note": {"noted": "noted or null", "days": [LOG_DAY]},  # null: with --list
     "notes list": {"notes": [NOTES]},
     "notes show": {**NOTES, **CONTENT},
@@ -409,5 +333,10 @@ NAMED: dict[str, object] = {
         "made": [{"path": "text", "change": "text", "version": "number", "token": "token"}],
     },
     "watcher": {"pid": "number", "since": "time", "folder": "text or null"},
+    "dream": {**RUN, "counts": "counts"},  # merged, updated, retired, created; stale, refused, rejected, held
+    "gate": {"name": "text", "figure": "text"},
+    "dreamer": {"pid": "number", "since": "time"},
+    "progress": {"phase": "text", "turns": "number", "calls": "number", "files": "number", "note": "text"},
+    "diff": DIFF,
 }
 """What the words of `SHAPES` stand for that name a whole object."""

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def undo(state: CliState, reference: str, dry_run: bool, operation: str | None) -> None:
     """Take a whole operation back, by another operation.
 
-    OP is a number of the log or an id. What came later is kept; where later work stands in the way, nothing
-    is undone and the work is named. An undo can be undone.
+    OP is a number of the log, an id, or the id of a run that changed something. What came later is kept; where
+    later work stands in the way, nothing is undone and the work is named. An undo can be undone.
     """
     with state.open() as memories:
         if dry_run:

@@ -98,3 +98,31 @@ def note_lock(connection: apsw.Connection, lock: HeldLock) -> None:
 def forget_lock(connection: apsw.Connection, folder: str) -> None:
     """The lock of this folder was given back."""
     connection.execute("DELETE FROM dream_lock WHERE folder = ?", (folder,))
+
+
+@dataclass(frozen=True, slots=True)
+class Untold:
+    """A dream of which no session has been told. `operation`: its number. The rest: how many steps of a kind it did."""
+
+    run: str
+    operation: int
+    merged: int
+    revised: int
+    deleted: int
+    created: int
+
+
+def untold(connection: apsw.Connection) -> list[Untold]:
+    """The dreams that changed something of which no session was told, oldest first, but for what was taken back."""
+    rows = many(
+        connection,
+        "SELECT r.id, r.operation, count(*) FILTER (WHERE s.action = 'merge'),"
+        " count(*) FILTER (WHERE s.action = 'revise'), count(*) FILTER (WHERE s.action = 'delete'),"
+        " count(*) FILTER (WHERE s.action = 'create')"
+        " FROM run r JOIN run_step s ON s.run = r.seq AND s.state = 'done' WHERE r.kind = ? AND r.told = 0"
+        " AND r.operation IS NOT NULL"
+        " AND NOT EXISTS (SELECT 1 FROM operation o JOIN operation u ON u.undoes = o.id WHERE o.seq = r.operation)"
+        " GROUP BY r.seq ORDER BY r.seq",
+        (KIND,),
+    )
+    return [Untold(*row) for row in rows]

@@ -114,8 +114,8 @@ def test_a_skill_says_what_it_is_and_when(path: str):
     assert not document.problems
 
 
-def test_the_four_skills_are_there():
-    assert {path.split("/")[1] for path in SKILLS} >= {"remember", "forget", "recall", "memory"}
+def test_the_five_skills_are_there():
+    assert {path.split("/")[1] for path in SKILLS} == {"remember", "forget", "recall", "memory", "dream"}
 
 
 @pytest.mark.parametrize("text", [*(TEMPLATES[path] for path in SKILLS), section("/x"), section(None, log=True)])
