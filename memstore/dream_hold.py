@@ -111,15 +111,16 @@ class DreamHold:
             leases.release(connection, KIND, self.owner)
 
     def _keep_beating(self) -> None:
-        with suppress(MemstoreError), closing(Store.open(self._store.directory, self._store.id, self._clock)) as own:
-            while not self._over.wait(self._beat):
-                try:
-                    with own.change() as connection:
-                        leases.beat(connection, KIND, self.owner, self._clock())
-                except LeaseLost:  # the dream finds out by itself
-                    return
-                except StoreUnavailable:  # the next beat comes before the lease is over
-                    continue
+        store = self._store
+        while not self._over.wait(self._beat):
+            try:
+                # Opened anew each time: a connection that only waits would keep the log from shrinking.
+                with closing(Store.open(store.directory, store.id, self._clock)) as own, own.change() as connection:
+                    leases.beat(connection, KIND, self.owner, self._clock())
+            except LeaseLost:  # the dream finds out by itself
+                return
+            except MemstoreError:  # the next beat comes before the lease is over
+                continue
 
 
 def put_back(store: Store) -> None:

@@ -50,7 +50,7 @@ class Client:
 def doctor(state: State, model: bool) -> None:
     """See whether a model answers, and if not, what to do.
 
-    Models extract what sessions taught and keep their notes. A request goes to the Messages API with the key in
+    Models extract what sessions taught, keep their notes, and dream. A request goes to the Messages API with the key in
     ANTHROPIC_API_KEY or the token in ANTHROPIC_AUTH_TOKEN, to the address in ANTHROPIC_BASE_URL where one is set.
     Without them the client's own fork of a session extracts (extract.via); it is looked for, and asked nothing.
     """
@@ -60,7 +60,7 @@ def doctor(state: State, model: bool) -> None:
     client = _client(settings, environment)
     endpoint = _endpoint(state, settings, environment, client)
     models: dict[str, tuple[str, ...]] = {}
-    for key in ("model.extract", "model.notes"):
+    for key in ("model.extract", "model.notes", "model.dream"):
         name = settings.word(key)
         models[name] = (*models.get(name, ()), key)
     answers = [] if endpoint is None else [_ask(endpoint, name, keys) for name, keys in models.items()]

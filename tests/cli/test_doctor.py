@@ -31,7 +31,7 @@ def test_a_model_that_answers_is_told_with_what_it_took(run: Run, api: Scripted)
     assert (told.code, told.err) == (0, "")
     first, second, third = told.out.splitlines()
     assert first == f"sent to {api.host}: the API key in ANTHROPIC_API_KEY"
-    assert second.startswith(f"{DEFAULT_MODEL} (model.extract, model.notes) answers: ")
+    assert second.startswith(f"{DEFAULT_MODEL} (model.extract, model.notes, model.dream) answers: ")
     assert second.endswith(" s, 10 tokens in, 5 out, $0.000070")
     assert third.startswith("the client's own fork cannot be used: the client's program is not at ")
     assert api.bodies[0]["max_tokens"] == 64
@@ -47,7 +47,7 @@ def test_every_model_that_is_set_is_asked(run: Run, api: Scripted):
     assert run("config", "set", "model.notes", "claude-haiku-5-5").code == 0
     api.steps = [Say(), Blocks((), model="local-model")]
     lines = run("doctor", "--model").out.splitlines()
-    assert lines[1].startswith(f"{DEFAULT_MODEL} (model.extract) answers: ")
+    assert lines[1].startswith(f"{DEFAULT_MODEL} (model.extract, model.dream) answers: ")
     assert lines[2].startswith("claude-haiku-5-5 (model.notes) answers, as local-model: ")
     assert lines[2].endswith(", its price is not known: a budget cannot be kept")
 
