@@ -14,6 +14,7 @@ from typing import Literal
 
 from memstore.claude.changing import put_file, remove
 from memstore.core import schedule
+from memstore.core.ids import digest
 from memstore.core.schedule import Daily
 from memstore.errors import PlaceRefused
 from memstore.installing import launch
@@ -30,7 +31,7 @@ PLACES = (
 """Variables that say where the store and the memory folder are. They are handed on; no other is, and no secret."""
 
 SECRETS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-_RANDOM_HOURS = 6
+_NIGHT = 6 * 60
 _LARGEST = 1024 * 1024
 _SECONDS = 30.0
 
@@ -70,14 +71,15 @@ class Schedule:
         self._unread = ""
 
     def install(self, kind: Kind, at: int | None) -> Plan:
-        """What gives the dream its time. Without `at` it keeps the one it has, or gets one between 0 and 6 o'clock.
+        """What gives the dream its time. Without `at` it keeps the one it has, or gets one before 6 o'clock: each store
+        another one, and always the same.
 
         Raises PlaceRefused where there is no such program here.
         """
         crontab, units = self._standing(strict=kind == "crontab")
         had = self._had(crontab, units)
         if at is None:
-            at = had if had is not None else int.from_bytes(self._world.random(4)) % (_RANDOM_HOURS * 60)
+            at = had if had is not None else int(digest(self._store.encode()), 16) % _NIGHT
         start = launch()
         command = [start.python, *start.program, "-q", "-C", self._root, "dream", "--scheduled"]
         variables = {name: value for name in PLACES if (value := self._world.environment.get(name))}

@@ -23,7 +23,7 @@ _dry_option = click.option("-n", "--dry-run", is_flag=True, help="Only show what
 
 @click.command("install-cron")
 @click.option("--systemd", is_flag=True, help="A timer of your systemd instead of a line in your crontab.")
-@click.option("--at", "time", metavar="HH:MM", help="When (without it, some minute before six that stays the same).")
+@click.option("--at", "time", metavar="HH:MM", help="When (without it, as it is, or at a minute before six).")
 @_yes_option
 @_dry_option
 @json_option
@@ -38,14 +38,9 @@ def install_cron(state: State, systemd: bool, time: str | None, yes: bool, dry_r
 
     at = None if time is None else parse_at(time)
     schedule = _schedule(state)
-    drawn: list[int] = []
 
     def planned() -> Plan:
-        """The same time in each look, also where it is a random one."""
-        plan = schedule.install("systemd" if systemd else "crontab", drawn[0] if drawn else at)
-        assert plan.at is not None
-        drawn[:] = [plan.at]
-        return plan
+        return schedule.install("systemd" if systemd else "crontab", at)
 
     plan = _settle(state, schedule, planned, "install-cron", yes, dry_run)
     if plan.at is not None and not dry_run:

@@ -94,7 +94,9 @@ def test_the_line_is_shown_first_and_written_only_after_a_yes(machine: Machine):
 def test_again_it_changes_nothing_then_the_time_only_and_goes_without_a_trace(machine: Machine):
     machine.has(crontab=CRONTAB)
     machine.table.write_bytes(THEIRS)
+    shown = machine.call("install-cron", "--dry-run", "--json").json
     first = machine.call("install-cron", "--yes", "--json").json
+    assert (shown["at"], shown["changes"]) == (first["at"], first["changes"])
     assert "00:00" <= first["at"] < "06:00" and first["done"]
     once = machine.table.read_bytes()
     again = machine.call("install-cron", "--yes", "--json").json
