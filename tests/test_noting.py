@@ -196,7 +196,7 @@ def test_the_budget_of_a_day_holds_notes_and_counts_them(shop: Shop, api: Script
 
 
 def test_notes_that_failed_wait_for_their_next_try_and_hold_nothing_up(shop: Shop, api: Scripted):
-    api.steps = [Say(""), Say("Nothing is worth it.")]
+    api.steps = [Say(""), Say(""), Say("Nothing is worth it.")]
     talk = Talk("s")
     shop.turn(talk, 12_000)
     shop.worker().drain()

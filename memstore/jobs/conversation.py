@@ -42,6 +42,7 @@ CUT_CALL = "Not carried out: the call was cut off, as an answer has at most {lim
 NO_INPUT = "Not carried out: the input of the call is no JSON object. Make it again."
 CUT_ANSWER = "Your answer was cut off, as it has at most {limit} tokens. Go on from there, in smaller steps."
 GO_ON = "Go on from there."
+SILENT = "(You answered nothing. Go on where there is more to do; else say in one sentence what you came to.)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,9 @@ def converse(
         replies.append(reply)
         if reply.stop == "refusal":
             return ended("refused")
+        if _is_silent(reply) and not any(map(_is_silent, replies[-2:-1])) and turn < turns:
+            messages[-1] = _told(messages[-1], SILENT)  # models do that behind results, whatever they had in mind
+            continue
         said = _sendable(reply)
         if said.blocks:
             messages.append(said)
@@ -126,6 +130,10 @@ def converse(
             return ended("said") if reply.stop in LAST_WORD else ended("failed", _no_end(reply))
         messages.append(_answered(reply, act, request.limit))
     return ended("turns")
+
+
+def _is_silent(reply: Reply) -> bool:
+    return reply.stop in LAST_WORD and not reply.uses and not reply.text.strip()
 
 
 def _spent(replies: list[Reply], budget: int) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from memstore.core.usage import Usage
 from memstore.errors import ModelAnswer, ModelBusy, ModelUnreachable, SettingRefused
-from memstore.jobs.conversation import CUT_ANSWER, CUT_CALL, GO_ON, LAST_TURN, NO_INPUT, Talk, converse
+from memstore.jobs.conversation import CUT_ANSWER, CUT_CALL, GO_ON, LAST_TURN, NO_INPUT, SILENT, Talk, converse
 from memstore.jobs.llm import ApiModel
 from memstore.jobs.messages import Kept, Message, Text, ToolResult, ToolUse, user
 from tests.jobs.api import Scripted, request
@@ -144,6 +144,17 @@ def test_a_pause_is_no_last_word(api: Scripted, hands: Hands):
     api.steps = [Blocks(({"type": "text", "text": "Let me look"},), "pause_turn"), Say("all.")]
     assert talk(api, hands).last_text == "all."
     assert api.bodies[1]["messages"][-1]["content"][0]["text"] == GO_ON
+
+
+def test_who_answers_nothing_is_asked_once_more(api: Scripted, hands: Hands):
+    nothing = Blocks(({**THINKING},))
+    api.steps = [Use("Read", {}), nothing, Use("Write", {}), nothing, Blocks(()), Say("never asked")]
+    assert talk(api, hands, turns=9).ended == "said"
+    assert [use.name for use in hands.done] == ["Read", "Write"]
+    told = [body["messages"][-1]["content"][-1]["content"] for body in api.bodies[1:]]
+    assert [SILENT in text for text in told] == [False, True, False, True]
+    api.steps = [Use("Read", {}), nothing]
+    assert talk(api, hands, turns=2).ended == "said", "on its last turn it was told to say nothing more"
 
 
 @pytest.mark.parametrize("stop", ["tool_use", "content_filter", "what comes next year"])

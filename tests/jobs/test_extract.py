@@ -79,14 +79,14 @@ def test_nothing_worth_saving_is_an_outcome_with_the_reason_of_the_model(scene: 
 
 def test_a_model_that_saves_and_says_no_last_word_has_saved(scene: Scene):
     talk(scene)
-    end = scene.turn(BUN, Blocks(()))
+    end = scene.turn(BUN, Blocks(()), Blocks(()))
     assert (end.outcome, end.reason) == ("saved", "saved without a word")
     assert scene.files() == {"bun.md": "use bun"}
 
 
 def test_a_model_that_does_nothing_and_says_nothing_has_failed_and_is_asked_again(scene: Scene):
     talk(scene)
-    end = scene.turn(Blocks(()))
+    end = scene.turn(Blocks(()), Blocks(()))
     assert (end.outcome, end.reason) == ("failed", "the model ended without a word")
     assert scene.cursor() is None
     ((_, state, tries, due),) = scene.jobs()
@@ -421,8 +421,47 @@ def test_a_model_that_declines_saves_nothing_and_waits_for_a_person(scene: Scene
     refusal = Blocks(({"type": "text", "text": "I will not."},), "refusal")
     end = scene.turn(BUN, refusal)
     assert (end.outcome, end.reason, end.park) == ("failed", "the model declined: I will not.", True)
-    assert scene.files() == {} and scene.cursor() is None
+    assert scene.files() == {} and scene.jobs() == [("Stop", "failed", 1, None)]
+
+
+def test_what_a_model_declined_is_in_no_later_turn_s_way_and_stays_parked_until_somebody_wants_it(scene: Scene):
+    talk(scene)
     assert scene.turn(Blocks((), "refusal")).reason == "the model declined"
+    scene.transcript().person("the port is 7443 from now on")
+    assert scene.turn(WRITES_PORT, Say("Kept the port.")).outcome == "saved"
+    assert scene.shown() == ["the port is 7443 from now on"]
+    assert [job[1] for job in scene.jobs()] == ["failed", "done"]
+    with scene.store.change() as connection:
+        assert jobs.retry(connection) == 1
+    assert scene_again(scene, [BUN, Say("Kept it after all.")]).outcome == "saved"
+    assert scene.shown() == ["please always use bun here", "All right."]
+    assert set(scene.files()) == {"bun.md", "port.md"} and {job[1] for job in scene.jobs()} == {"done"}
+    asked = len(scene.api.asked)
+    assert scene.turn().gate == "substance" and len(scene.api.asked) == asked
+
+
+def test_what_is_declined_again_is_parked_again_and_two_that_were_are_both_shown_again(scene: Scene):
+    talk(scene)
+    scene.turn(Blocks((), "refusal"))
+    scene.transcript().person("the port is 7443 from now on")
+    scene.turn(Blocks((), "refusal"))
+    assert scene.shown() == ["the port is 7443 from now on"]
+    assert [job[1] for job in scene.jobs()] == ["done", "failed"]
+    with scene.store.change() as connection:
+        assert jobs.retry(connection, "s") == 1
+    assert scene_again(scene, [Blocks((), "refusal")]).park
+    assert scene.shown() == ["please always use bun here", "All right.", "the port is 7443 from now on"]
+    assert scene.jobs()[-1][1] == "failed"
+
+
+def test_what_comes_after_a_part_that_was_declined_is_looked_at(scene: Scene):
+    talk(scene, *(f"please always use bun here {number} " + "and so on " * 1_000 for number in range(40)))
+    scene.transcript().person("the port is 7443 from now on")
+    assert scene.turn(Blocks((), "refusal")).park
+    assert [job[:2] for job in scene.jobs()] == [("Stop", "failed"), ("more", "waiting")]
+    while scene.jobs()[-1][1] == "waiting":
+        scene_again(scene, [Say("Nothing more.")])
+    assert scene.shown()[-1] == "the port is 7443 from now on" and scene.jobs()[0][1] == "failed"
 
 
 def test_a_cut_answer_is_gone_on_with_and_a_cut_call_does_nothing(scene: Scene):

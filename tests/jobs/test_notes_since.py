@@ -136,7 +136,7 @@ def test_an_update_that_found_nothing_to_note_counts_all_the_same(notes: Notes):
 
 def test_after_an_update_that_failed_all_is_new_again(notes: Notes):
     answers(notes.talk, 12_000, text="Hello.")
-    assert notes.update(Say("")).outcome == "failed"
+    assert notes.update(Say(""), Say("")).outcome == "failed"
     assert notes.cursor is None and new(notes) == ["Hello."] and notes.is_due()
 
 
