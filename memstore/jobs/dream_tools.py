@@ -21,7 +21,7 @@ from memstore.core.quotes import says_enough
 from memstore.errors import InputRefused, NotFound
 from memstore.jobs import showing
 from memstore.jobs.dream_ledger import Ledger, Plan
-from memstore.jobs.dream_material import Material, Page
+from memstore.jobs.dream_material import INSTRUCTIONS, Material, Page
 from memstore.jobs.dream_rules import RULES, Derived, check_place
 from memstore.jobs.dream_table import TOOLS
 from memstore.jobs.forms import check_file, inside
@@ -108,7 +108,8 @@ class DreamTools(Tools):
     # Changes
 
     def _edit(self, given: Input) -> str:
-        before = self._file(check_file(self._path(given)))
+        before = self._file(self._writable(self._path(given)))
+        self._check_place(collision_key(before.path))
         old, new = text_of(given, "old_string"), text_of(given, "new_string")
         encoded(old), encoded(new)
         now = before.content.decode("utf-8", _FOREIGN)
@@ -116,8 +117,13 @@ class DreamTools(Tools):
         return self._changed(given, before.path, after.encode("utf-8", _FOREIGN), super()._edit)
 
     def _write(self, given: Input) -> str:
-        path, content = check_file(self._path(given)), encoded(text_of(given, "content"))
+        path, content = self._writable(self._path(given)), encoded(text_of(given, "content"))
         return self._changed(given, path, content, super()._write)
+
+    def _writable(self, path: str) -> str:
+        if collision_key(path) == collision_key(INSTRUCTIONS):
+            raise InputRefused(f"{INSTRUCTIONS} is the project's own and only read")
+        return check_file(path)
 
     def _changed(self, given: Input, path: str, content: bytes, stage: Callable[[Input], str]) -> str:
         name = collision_key(path)
@@ -125,13 +131,15 @@ class DreamTools(Tools):
         plan = self._planned(name, given)
         plan = replace(plan, into=None, sources=tuple(dict.fromkeys((*plan.sources, *self._sources(given, name)))))
         plan, self._derived = self._ledger.made_from(name, content, plan, super()._made(given))
+        for rule in RULES:  # what it may not be at all is said before what it lacks
+            rule(self._ledger.heads.get(name), content, (self._derived,))
         self._check({name, *plan.sources, *self._ledger.merged(name)}, name, content, plan, given)
         told = stage(given)
         self._ledger.plans[name] = plan
         return told
 
     def _delete(self, given: Input) -> str:
-        path = check_file(self._path(given))
+        path = self._writable(self._path(given))
         name, file = collision_key(path), self._file(path)
         self._check_place(name)
         if self._ledger.merged(name):

@@ -26,7 +26,7 @@ def scene(tmp_path: Path, api: Scripted) -> Iterator[Scene]:
 
 
 @pytest.fixture
-def night(tmp_path: Path, api: Scripted) -> Iterator[Night]:
-    made = Night(tmp_path, api)
+def night(tmp_path: Path) -> Iterator[Night]:
+    made = Night(tmp_path)
     yield made
     made.store.close()

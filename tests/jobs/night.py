@@ -9,10 +9,11 @@ from typing import Any
 from memstore.core.dream_steps import Planned
 from memstore.core.model import SHELF, Origin
 from memstore.core.settings import Settings
+from memstore.core.usage import Usage
+from memstore.errors import MemstoreError
 from memstore.jobs.dream import KIND, Around, Dream, Report
 from memstore.jobs.dream_material import Material, Session, gather
-from memstore.jobs.llm import ApiModel
-from memstore.jobs.messages import Model
+from memstore.jobs.messages import Model, Reply, Request, Text, ToolResult, ToolUse
 from memstore.store import leases, runs, steps
 from memstore.store.connection import many
 from memstore.store.process import Process
@@ -20,27 +21,47 @@ from memstore.store.runs import Run
 from memstore.store.steps import Progress
 from memstore.store.store import Store
 from tests.jobs import desk
-from tests.jobs.api import Scripted
+from tests.jobs.api import MODEL
 from tests.jobs.scene import FOLDER, START, Meanwhile, Transcript
-from tests.messages_api import Use
+from tests.messages_api import Say, Use
 from tests.store.stores import STORE, ticking, who
 
 ME = Process(1, "now", "here")
 
 
+class Told:
+    """A model that answers what it is told, in turn: words, calls of tools, or a failure; and what it was asked."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.asked: list[Request] = []
+
+    def reply(self, request: Request) -> Reply:
+        self.asked.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, MemstoreError):
+            raise answer
+        if isinstance(answer, Reply):
+            return answer
+        calls = answer if isinstance(answer, tuple) else (answer,)
+        if isinstance(answer, Say):
+            return Reply((Text(answer.text),) if answer.text else (), "end_turn", Usage(10, 5), MODEL)
+        number = len(self.asked)
+        uses = tuple(ToolUse(f"toolu_{number}_{at}", call.name, call.input) for at, call in enumerate(calls))
+        return Reply(uses, "tool_use", Usage(10, 5), MODEL)
+
+
 class Night:
     """All that a dream needs. `settings`: as in the store's own."""
 
-    def __init__(
-        self, directory: Path, api: Scripted | None = None, *, model: Model | None = None, ids: str = "night"
-    ) -> None:
+    def __init__(self, directory: Path, *, model: Model | None = None, ids: str = "night") -> None:
         self.directory = directory
         self.settings: dict[str, str] = {}
         self.clock: Callable[[], int] = ticking(START * 1_000_000)
         self.store = Store.open(str(directory / "store"), STORE, self.clock)
         self.store._link.connection.execute("PRAGMA synchronous = OFF")
-        self.api = api
-        self.model = model or ApiModel.of(self._api.environment, retries=0)
+        self.script = Told()
+        self.model: Model = model or self.script
         self.material = Material()
         self.cancelled: Callable[[], bool] = lambda: False
         self.review: Callable[[Sequence[Planned]], Sequence[bool]] | None = None
@@ -48,11 +69,6 @@ class Night:
         self._ids = ids
         self._numbers = ticking(1)
         self.owner = self.take()
-
-    @property
-    def _api(self) -> Scripted:
-        assert self.api is not None
-        return self.api
 
     def take(self) -> str:
         """Takes the lease, whoever has it."""
@@ -95,8 +111,13 @@ class Night:
     def dream(self, *answers: Any, dry: bool = False) -> Report:
         """A dream in which the model answers so."""
         if answers:
-            self._api.steps = list(answers)
+            self.script.answers = list(answers)
         return Dream(self.around(), dry=dry).run()
+
+    def forget(self) -> None:
+        """What the last dream had before it is news again."""
+        with self.store.change() as connection:
+            connection.execute("DELETE FROM dream")
 
     def meanwhile(self, acts: Mapping[int, Callable[[], object]]) -> None:
         """What others do before the answers of these numbers."""
@@ -134,12 +155,14 @@ class Night:
 
     def asked(self, number: int = 0) -> str:
         """The first message of a request."""
-        return str(self._api.bodies[number]["messages"][0]["content"][0]["text"])
+        (said,) = self.script.asked[number].messages[0].blocks
+        assert isinstance(said, Text)
+        return said.text
 
     def answers(self, number: int = -1) -> list[str]:
         """What the calls before a request came to."""
-        blocks = self._api.bodies[number]["messages"][-1]["content"]
-        return [str(block["content"]) for block in blocks if block["type"] == "tool_result"]
+        blocks = self.script.asked[number].messages[-1].blocks
+        return [block.text for block in blocks if isinstance(block, ToolResult)]
 
     def rows(self, *tables: str) -> dict[str, list[tuple[Any, ...]]]:
         with self.store.view() as connection:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from memstore.errors import ModelBusy, ModelDeclined
 from memstore.jobs.dream import CALLED_OFF, KIND, LEASE, NEWS, SHARE
+from memstore.jobs.llm import ApiModel
+from memstore.jobs.messages import Reply
 from memstore.store import leases, runs, steps
 from tests.jobs import desk
+from tests.jobs.api import Scripted
 from tests.jobs.night import Night, deletes, dropped, edits, reads, reworded, writes
-from tests.messages_api import Blocks, Fail, Say, Use
+from tests.messages_api import Say, Use
 from tests.store.stores import at, writer_of
+
+DECLINED = ModelDeclined("it does not take it")
 
 
 def ports(night: Night, many: int = 10) -> None:
@@ -67,15 +73,17 @@ def test_two_memories_become_one_in_one_operation_with_its_steps_and_lines_on_re
     assert not any("staging" in line for line in night.index())
 
 
-def test_the_model_is_told_of_the_memories_and_of_what_else_it_may_look_into(night: Night):
+def test_the_model_is_told_of_the_memories_and_of_what_else_it_may_look_into(night: Night, api: Scripted):
     night.keep("freeze", "it ended yesterday", pinned=True)
     night.session("the port is 7443 now", "please")
     night.look({"logs/2026/03/2026-03-01.md": "- 10:00 +01:00 moved to h2\n"}, "# Rules\n")
-    night.dream(Say("Nothing to do."))
-    (body,) = night.api.bodies  # type: ignore[union-attr]  # there is a server in these tests
+    api.steps = [Use("Glob", {"pattern": "*"}), Say("Nothing to do.")]
+    night.model = ApiModel.of(api.environment, retries=0)
+    assert night.dream().end.reason == "Nothing to do."
+    body = api.bodies[0]
     assert "You have 30 turns" in body["system"][0]["text"] and "{" not in body["system"][0]["text"]
     assert [tool["name"] for tool in body["tools"]] == ["Read", "Grep", "Glob", "Edit", "Write", "Delete"]
-    told = night.asked()
+    told = body["messages"][0]["content"][0]["text"]
     assert "- [project] freeze.md (2026-03-02, " in told
     assert "pinned: off limits, names a day without its date): about freeze" in told
     assert "- sessions/session-1.md: 2026-03-02 to 2026-03-02, 2 messages of the person" in told
@@ -109,7 +117,7 @@ def test_five_dreams_in_a_row_with_no_news_ask_the_model_once(night: Night):
     night.session("the port is 7443 now")
     ends = [night.dream(*MERGE).end] + [night.dream().end for _ in range(4)]
     assert [(end.outcome, end.gate) for end in ends] == [("saved", None)] + 4 * [("nothing", NEWS)]
-    assert len(night.api.asked) == 4, "in one dream"  # type: ignore[union-attr]  # there is a server in these tests
+    assert len(night.script.asked) == 4, "in one dream"
 
 
 @pytest.mark.parametrize("news", ["memory", "session", "longer", "log", "instructions", "undo"])
@@ -153,7 +161,7 @@ def test_a_session_that_is_not_looked_into_any_more_is_no_news(night: Night):
 
 def test_a_dream_that_failed_does_not_count_as_done(night: Night):
     ports(night)
-    assert night.dream(Fail(400, "invalid_request_error", "no")).end.outcome == "failed"
+    assert night.dream(DECLINED).end.outcome == "failed"
     assert night.dream(Say("Nothing.")).end.outcome == "nothing"
 
 
@@ -169,8 +177,8 @@ def test_where_there_is_no_memory_nobody_is_asked(night: Night):
     [
         ({"dream.turns": "3"}, None, "turns", "its turns were used up (dream.turns); nothing was done"),
         ({"budget.run": "0.0001"}, None, "budget", "its budget was used up (budget.run); nothing was done"),
-        ({}, Fail(400, "invalid_request_error", "no"), None, "does not take the request"),
-        ({}, Blocks((), "refusal"), None, "the model declined"),
+        ({}, DECLINED, None, "it does not take it"),
+        ({}, Reply((), "refusal"), None, "the model declined"),
         ({"model.dream": "unheard-of", "budget.run": "1"}, None, None, "a budget is set"),
     ],
 )
@@ -199,7 +207,7 @@ def test_a_model_that_never_ends_is_stopped_and_nothing_is_done(night: Night):
 def test_a_model_that_dies_at_a_turn_has_done_nothing(night: Night, turn: int):
     ports(night)
     before = night.rows("memory", "version", "operation", "line", "run_step", "dream")
-    answers = [*MERGE[: turn - 1], Fail(529, "overloaded_error", "later")]
+    answers = [*MERGE[: turn - 1], ModelBusy("later")]
     end = night.dream(*answers).end
     assert (end.outcome, end.turns) == ("failed", turn - 1)
     assert night.rows(*before) == before
@@ -210,7 +218,7 @@ def test_a_model_that_dies_at_a_turn_has_done_nothing(night: Night, turn: int):
 def test_it_can_be_called_off_at_each_turn_and_before_the_commit(night: Night, after: int):
     ports(night)
     before = night.rows("memory", "version", "operation", "line", "run_step", "dream")
-    night.cancelled = lambda: len(night.api.asked) >= after  # type: ignore[union-attr]  # there is a server here
+    night.cancelled = lambda: len(night.script.asked) >= after
     end = night.dream(*MERGE).end
     assert (end.outcome, end.gate, end.turns) == ("failed", CALLED_OFF, after)
     assert night.rows(*before) == before
