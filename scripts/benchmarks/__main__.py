@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from scripts.benchmarks.crowd import appenders, crowds
+from scripts.benchmarks.dreaming import dreams
 from scripts.benchmarks.folders import folders
 from scripts.benchmarks.hooking import hooks
 from scripts.benchmarks.mcp import servers
@@ -37,6 +38,7 @@ BENCHES: dict[str, Callable[[bool], list[Row]]] = {
     "tool": tools,
     "hook": hooks,
     "transcript": transcripts,
+    "dream": dreams,
 }
 
 
