@@ -29,4 +29,4 @@ def scene(tmp_path: Path, api: Scripted) -> Iterator[Scene]:
 def night(tmp_path: Path) -> Iterator[Night]:
     made = Night(tmp_path)
     yield made
-    made.store.close()
+    made.close()

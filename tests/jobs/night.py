@@ -16,7 +16,7 @@ from memstore.jobs.dream_material import Material, Session, gather
 from memstore.jobs.messages import Model, Reply, Request, Text, ToolResult, ToolUse
 from memstore.store import leases, runs, steps
 from memstore.store.connection import many
-from memstore.store.process import Process
+from memstore.store.process import is_alive, me
 from memstore.store.runs import Run
 from memstore.store.steps import Progress
 from memstore.store.store import Store
@@ -25,8 +25,6 @@ from tests.jobs.api import MODEL
 from tests.jobs.scene import FOLDER, START, Meanwhile, Transcript
 from tests.messages_api import Say, Use
 from tests.store.stores import STORE, ticking, who
-
-ME = Process(1, "now", "here")
 
 
 class Told:
@@ -68,14 +66,21 @@ class Night:
         self.told: list[Progress] = []
         self._ids = ids
         self._numbers = ticking(1)
-        self.owner = self.take()
+        self.owner = ""
+        self.take()
 
-    def take(self) -> str:
-        """Takes the lease, whoever has it."""
-        self.owner = self.new_id()
+    def take(self) -> None:
+        """Takes the lease, which nobody else may have."""
+        owner = self.new_id()
         with self.store.change() as connection:
-            leases.take(connection, KIND, self.owner, ME, self.clock(), lambda _: False)
-        return self.owner
+            leases.release(connection, KIND, self.owner)
+            leases.take(connection, KIND, owner, me(), self.clock(), is_alive)
+        self.owner = owner
+
+    def close(self) -> None:
+        with self.store.change() as connection:
+            leases.release(connection, KIND, self.owner)
+        self.store.close()
 
     def new_id(self) -> str:
         return f"{self._ids}-{self._numbers()}"
