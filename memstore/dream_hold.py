@@ -88,10 +88,10 @@ class DreamHold:
             dreams.note_lock(connection, HeldLock(folder, pid, now, found.at))
         try:
             refused = consolidate_lock.take(folder, found, pid, now)
-        except BlockingIOError:
+        except ClientDreams:
             with self._store.change() as connection:
                 dreams.forget_lock(connection, folder)
-            raise ClientDreams(folder) from None
+            raise
         if refused:
             with self._store.change() as connection:
                 dreams.forget_lock(connection, folder)

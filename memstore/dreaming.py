@@ -32,6 +32,7 @@ Review = Callable[[Sequence[Planned]], Sequence[bool]]
 
 _SHARE = key_of("dream.share").variable
 
+
 @dataclass(frozen=True, slots=True)
 class Dreamed:
     """What came of it. `gate`: the one that was shut, so that nothing was begun. `said`: locks that were taken over, or
@@ -127,4 +128,3 @@ def consider(home: str, store: str, world: World) -> None:
     directory = os.path.join(home, "stores", store)
     with closing(Store.open(directory, store, world.clock)) as opened, suppress(MemstoreError):
         Dreamer(opened, world, home).dream("turns")
-

@@ -8,11 +8,12 @@ link, a directory) is left alone. Times are unix microseconds.
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from memstore.errors import ClientDreams
 
 NAME = ".consolidate-lock"
 LASTS = 60 * 60 * 1_000_000
@@ -71,8 +72,10 @@ def why_free(lock: Lock, now: int) -> str:
 
 
 def take(folder: str, found: Lock, pid: int, now: int) -> str:
-    """Puts our pid where `found` was; an empty answer, or why it was not done. Raises BlockingIOError where somebody
-    else put theirs meanwhile."""
+    """Puts our pid where `found` was; an empty answer, or why it was not done.
+
+    Raises ClientDreams where somebody else put theirs meanwhile.
+    """
     if found.odd:
         return found.odd
     path = os.path.join(folder, NAME)
@@ -82,22 +85,22 @@ def take(folder: str, found: Lock, pid: int, now: int) -> str:
     except (FileExistsError, FileNotFoundError):
         if not os.path.isdir(folder):
             return "the folder is gone"
-        raise BlockingIOError(errno.EAGAIN, "somebody else took the lock meanwhile", path) from None
+        raise ClientDreams(folder) from None
     except OSError as error:
         return f"it cannot be written: {os.strerror(error.errno or 0)}"
     try:
         there = _read(handle)
         if there.odd or there.body != found.body:
-            raise BlockingIOError(errno.EAGAIN, "somebody else took the lock meanwhile", path)
+            raise ClientDreams(folder, there.pid or 0)
         _write(handle, b"%d" % pid, now)
-    except BlockingIOError:
-        raise
     except OSError as error:
+        give_back(folder, pid, found.at)  # a disk that was full has made an empty one, which would tell of a dream
         return f"it cannot be written: {os.strerror(error.errno or 0)}"
     finally:
         os.close(handle)
-    if read(folder).pid != pid:  # as the client itself does: the last one who wrote has it
-        raise BlockingIOError(errno.EAGAIN, "somebody else took the lock meanwhile", path)
+    last = read(folder).pid  # as the client itself does: the last one who wrote has it
+    if last != pid:
+        raise ClientDreams(folder, last or 0)
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from memstore.claude import consolidate_lock
 from memstore.claude.consolidate_lock import LASTS, NAME, Lock, give_back, is_held, read, take, why_free
+from memstore.errors import ClientDreams
 from memstore.store.process import is_client
 
 NOW = 1_800_000_000_000_000
@@ -78,10 +80,10 @@ def test_where_there_was_none_a_failure_leaves_none_and_a_dream_its_time(tmp_pat
 def test_who_comes_between_the_look_and_the_writing_keeps_it(tmp_path: Path):
     found = read(str(tmp_path))
     put(tmp_path, "4711", NOW)
-    with pytest.raises(BlockingIOError):
+    with pytest.raises(ClientDreams):
         take(str(tmp_path), found, ME, NOW)
     put(tmp_path, "4712", NOW)
-    with pytest.raises(BlockingIOError):
+    with pytest.raises(ClientDreams):
         take(str(tmp_path), Lock(NOW, 4711, b"4711"), ME, NOW)
     assert give_back(str(tmp_path), ME, 0) == ""
     assert state(tmp_path) == (b"4712", NOW)
@@ -135,3 +137,13 @@ def test_a_folder_that_is_gone_has_no_lock(tmp_path: Path):
     assert read(gone) == Lock() and take(gone, Lock(), ME, NOW) == "the folder is gone"
     assert give_back(gone, ME, NOW) == "" and not os.path.lexists(gone)
     assert consolidate_lock.why_free(Lock(), NOW) == ""
+
+
+def test_a_disk_that_is_full_leaves_no_lock_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "pwrite", full)
+        assert take(str(tmp_path), Lock(), ME, NOW) == "it cannot be written: No space left on device"
+    assert not list(tmp_path.iterdir())
