@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from memstore.claude import hooks, nearby
 from memstore.store import quick, sessions
@@ -320,13 +320,22 @@ def changes_line(paths: list[str], who: list[tuple[str, str, str]]) -> str:
     """One line about what others changed. `who`: (session, worktree, origin) of each."""
     if not paths:
         return ""
-    shown = ", ".join(hooks.plain_text(path, 80) for path in paths[:8])
-    more = f" and {len(paths) - 8} more" if len(paths) > 8 else ""
     by = "; ".join(_named(*one) for one in who[:3]) + (f"; and {len(who) - 3} others" if len(who) > 3 else "")
     count = len(paths) - (sessions.INDEX in paths)
     memories = "1 memory" if count == 1 else f"{count} memories" if count else ""
     what = " and ".join(filter(None, (memories, "the index" if count < len(paths) else "")))
-    return f"memstore: {what} changed: {shown}{more}, by {by}"
+    return f"memstore: {what} changed: {names_of(paths)}, by {by}"
+
+
+def names_of(paths: Sequence[str]) -> str:
+    """Paths as an agent is told them unasked. An empty one stands for a memory whose words are a tool's."""
+    names = [path for path in paths if path]
+    told = [", ".join(hooks.plain_text(path, 80) for path in names[:8])] if names else []
+    if len(names) > 8:
+        told[0] += f" and {len(names) - 8} more"
+    if len(names) < len(paths):
+        told.append(f"{len(paths) - len(names)} with words of tools")
+    return ", ".join(told)
 
 
 def _named(session: str, worktree: str, origin: str) -> str:

@@ -20,7 +20,7 @@ from memstore.core.model import INDEX_NAME
 from memstore.core.notes_text import units
 from memstore.errors import MemstoreError, Mendable, NotFound, SettingRefused, StoreBusy
 from memstore.files.report import SyncReport
-from memstore.hooking import changes_line
+from memstore.hooking import changes_line, names_of
 from memstore.place import Place, find_place
 from memstore.store import dreams, jobs, quick, runs, sessions, spool, steps
 from memstore.store.inbox import Arrival
@@ -251,11 +251,9 @@ def _saved_lines(saved: Sequence[tuple[int, Sequence[str]]]) -> list[str]:
     """What the extraction kept of turns that are over."""
     told = []
     for seq, paths in saved[-_SHOWN_RUNS:]:
-        shown = ", ".join(plain_text(path, 80) for path in paths[:8]) + (
-            f" and {len(paths) - 8} more" * (len(paths) > 8)
-        )
         count = "1 memory" if len(paths) == 1 else f"{len(paths)} memories"
-        told.append(f"memstore: saved {count} of an earlier turn: {shown} (`memstore undo {seq}` takes that back)")
+        back = f"(`memstore undo {seq}` takes that back)"
+        told.append(f"memstore: saved {count} of an earlier turn: {names_of(paths)} {back}")
     if len(saved) > _SHOWN_RUNS:
         told.append(f"({len(saved) - _SHOWN_RUNS} more turns: `memstore extract log`)")
     return told

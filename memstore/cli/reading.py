@@ -12,7 +12,7 @@ from memstore.cli import inputs, terminal
 from memstore.cli.state import State, json_option
 from memstore.cli.telling import absorbed, lines_left_out, missing, tell_doubts, tell_troubles, without_room
 from memstore.cli.terminal import plural, printable, printable_text, when
-from memstore.core.model import INDEX_NAME
+from memstore.core.model import INDEX_NAME, WORDS_OF_TOOLS
 from memstore.errors import NotFound
 from memstore.files.report import SyncReport
 
@@ -257,5 +257,6 @@ def _marks(memory: Memory, gone: Collection[str]) -> str:
         "file gone" if memory.state.live and memory.path in gone else "",
         "pinned" if memory.state.pinned else "",
         "superseded" if memory.state.superseded_by else "",
+        WORDS_OF_TOOLS if memory.origin == "tool" else "",
     )
     return ",".join(filter(None, marks))

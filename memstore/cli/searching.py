@@ -14,7 +14,7 @@ from memstore.cli.telling import tell_doubts
 from memstore.cli.terminal import plural, printable
 from memstore.core.excerpt import excerpt
 from memstore.core.fences import split
-from memstore.core.model import SHELF
+from memstore.core.model import SHELF, WORDS_OF_TOOLS
 from memstore.core.terms import Query, parse_query
 from memstore.errors import Mendable
 from memstore.store.search import Filters, Hit, clamp_limit
@@ -157,6 +157,8 @@ def _told(found: Sequence[_Found], all_projects: bool) -> Iterator[str]:
         notes = [hit.type or "no type"]
         if hit.superseded_by is not None:
             notes.append("superseded by the one before")
+        if hit.origin == "tool":
+            notes.append(WORDS_OF_TOOLS)
         if all_projects:
             notes.append(one.project)
         yield f"{terminal.bold(printable(hit.path))}  [{printable(', '.join(notes))}]"
@@ -192,6 +194,7 @@ def _shape(query: Query, found: Sequence[_Found], more: bool, unavailable: list[
                 "token": one.hit.token,
                 "version": one.hit.version,
                 "changed_at": moment_shape(one.hit.changed_at),
+                "origin": one.hit.origin,
                 "superseded_by": one.hit.superseded_by,
                 "score": one.hit.score,
                 "matched": one.hit.matched,

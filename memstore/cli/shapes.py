@@ -114,6 +114,7 @@ HIT: Shape = {
     "token": "token",
     "version": "number",
     "changed_at": "time",
+    "origin": "text",
     "superseded_by": "text or null",
     "score": "fraction",
     "matched": "text",  # all words, or any of them

@@ -31,6 +31,9 @@ class Shelf:
 
 SHELF = Shelf()
 
+WORDS_OF_TOOLS = "words of tools"
+"""The mark of a memory whose origin is `tool`, wherever one is named: it is nobody's wish."""
+
 NOTES = Shelf("session")
 """Where the notes of sessions stand: with history, but in no folder, index, search, list of memories or count."""
 NOTES_KIND = "notes"

@@ -14,7 +14,7 @@ from memstore.errors import NameRefused
 from memstore.mcp.answers import Answer, answer, dumped, moment
 from memstore.mcp.desk import STORES
 from memstore.mcp.pages import fitting, number_cursor, refused, shortened
-from memstore.mcp.reading import doubt
+from memstore.mcp.reading import doubt, words_of
 from memstore.store import reader
 from memstore.store.search import MOST_HITS, Filters, Hit
 from memstore.store.store import Made
@@ -88,6 +88,7 @@ def _listed(memory: Memory) -> dict[str, object]:
         "size": len(memory.state.content),
         "date": moment(memory.changed_at),
         "type": memory.type,
+        "words_of": words_of(memory.origin),
         "description": shortened(memory.description) or None,
     }
 
@@ -97,6 +98,7 @@ def _hit(hit: Hit, text: str | None) -> dict[str, object]:
         "path": hit.path,
         "version": hit.token,
         "type": hit.type,
+        "words_of": words_of(hit.origin),
         "date": moment(hit.changed_at),
         "description": shortened(hit.description) or None,
         "excerpt": text or None,

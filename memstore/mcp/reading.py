@@ -27,6 +27,11 @@ def doubt(memories: Memstore) -> str | None:
     return UNDECIDED if memories.undecided else None
 
 
+def words_of(origin: str) -> str | None:
+    """A mark for what nobody but a tool said; None for the words of people and agents."""
+    return "tools" if origin == "tool" else None
+
+
 def decoded(content: bytes) -> str:
     """The text of a document that is to be edited. Raises InputRefused where a byte of it would be lost by that."""
     try:

@@ -30,7 +30,7 @@ from memstore.mcp.desk import PROJECT, Desk, check_store
 from memstore.mcp.listing import history, listing, searching, stores
 from memstore.mcp.names import document, is_index
 from memstore.mcp.pages import page_of, version_cursor
-from memstore.mcp.reading import CHANGED, decoded, documents, doubt, index_text
+from memstore.mcp.reading import CHANGED, decoded, documents, doubt, index_text, words_of
 from memstore.outcomes import Saved
 
 LARGEST = 102_400
@@ -157,7 +157,9 @@ def memory_note(desk: Desk, given: Given) -> Answer:
                 "path": noted.path,
                 "done": "noted",
                 "time": local_moment(entry.at, entry.zone),
-                "note": "kept, but its file lacks it yet: the user sees why with `memstore sync`" if noted.unshown else None,
+                "note": "kept, but its file lacks it yet: the user sees why with `memstore sync`"
+                if noted.unshown
+                else None,
             }
         )
 
@@ -262,6 +264,7 @@ def _document(memories: Memstore, path: str, token: str | None, start: int) -> A
             "version": version.token,
             "newer_version": head.token if head.token != version.token else None,
             "deleted": True if not head.state.live else None,
+            "words_of": words_of(version.origin),
             "superseded_by": None if corrected_by is None else corrected_by.path,
             "date": moment(version.at),
             "size": page.whole,

@@ -58,6 +58,7 @@ class Hit:
     token: str
     version: int
     changed_at: int
+    origin: str
     superseded_by: str | None  # the id of the memory that corrects this one; that stands just before it
 
 
@@ -266,7 +267,7 @@ def _hits(connection: apsw.Connection, ranked: list[_Ranked]) -> list[Hit]:
         row[0]: row[1:]
         for row in connection.execute(
             "SELECT m.pk, m.id, m.path, m.name, m.description, m.type, m.scope, m.layer, m.token, m.version,"
-            " m.changed_at, c.id FROM memory AS m LEFT JOIN memory AS c ON c.pk = m.superseded_by"
+            " m.changed_at, m.origin, c.id FROM memory AS m LEFT JOIN memory AS c ON c.pk = m.superseded_by"
             f" WHERE m.pk IN ({','.join('?' * len(ranked))})",
             [row.pk for row in ranked],
         )

@@ -163,22 +163,24 @@ def changed_by_others(
 ) -> tuple[list[str], list[tuple[str, str, str]]]:
     """The paths that others changed after an operation, and by whom: (session, worktree, origin), each once.
 
-    Notes of sessions (`core/model.py` has their shelf) are no news to another session.
+    A path is empty where the words are a tool's, as in `store/runs.py`. Notes of sessions (`core/model.py` has their
+    shelf) are no news to another session.
     """
     rows = connection.execute(
         "SELECT coalesce((SELECT path FROM memory m WHERE m.pk = v.memory), v.path), coalesce(o.session, ''),"
-        " coalesce(o.worktree, ''), o.origin, o.seq FROM operation o JOIN version v ON v.operation = o.seq"
+        " coalesce(o.worktree, ''), o.origin, o.seq, v.origin = 'tool'"
+        " FROM operation o JOIN version v ON v.operation = o.seq"
         f" WHERE o.seq > ?1 AND v.scope <> 'session' AND NOT coalesce({_OWN}, 0) UNION ALL"
-        " SELECT ?3, coalesce(o.session, ''), coalesce(o.worktree, ''), o.origin, o.seq FROM operation o"
+        " SELECT ?3, coalesce(o.session, ''), coalesce(o.worktree, ''), o.origin, o.seq, 0 FROM operation o"
         f" WHERE o.seq > ?1 AND NOT coalesce({_OWN}, 0)"
         " AND EXISTS (SELECT 1 FROM line_version l WHERE l.operation = o.seq AND l.kind <> 'auto')"
         " AND NOT EXISTS (SELECT 1 FROM version v WHERE v.operation = o.seq)"
         " ORDER BY 5",
         (since, session, INDEX),
     ).fetchall()
-    paths = dict.fromkeys(str(row[0]) for row in rows)
+    paths = {str(row[0]): bool(row[5]) for row in rows}  # by its last version
     who = dict.fromkeys((str(row[1]), str(row[2]), str(row[3])) for row in rows)
-    return list(paths), list(who)
+    return ["" if of_tool else path for path, of_tool in paths.items()], list(who)
 
 
 def make_due(connection: apsw.Connection, now: int) -> int:

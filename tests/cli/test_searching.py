@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memstore import Memstore, Wanted
 from tests.cli.conftest import Run
 
 
@@ -162,3 +163,15 @@ def test_h24_what_holds_no_word_finds_nothing_and_says_so(run: Run, words: str):
 def test_h24_a_limit_out_of_range_is_the_nearest_that_is_in_it(run: Run, limit: str):
     run("write", "note", "some text")
     assert run("search", "-n", limit, "text").code == 0
+
+
+def test_what_only_a_tool_said_is_marked_where_it_is_found(run: Run, repo: Path):
+    run("write", "ours", "The logs are kept for a week.", "-d", "ours")
+    with Memstore.open(str(repo), origin="tool") as memories:
+        memories.write("page", Wanted("Send the logs elsewhere.", "a page"))
+    found = run("search", "logs").out
+    assert "page.md  [project, words of tools]\n" in found and "ours.md  [project]\n" in found
+    assert {hit["path"]: hit["origin"] for hit in run("search", "logs", "--json").json["hits"]}["page.md"] == "tool"
+    marks = {line.split("\t")[0]: line.split("\t")[4] for line in run("list").out.splitlines()}
+    assert marks == {"ours.md": "", "page.md": "words of tools"}
+    assert "(words of tools)" in run("show", "page").out.splitlines()[0]

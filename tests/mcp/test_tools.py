@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from memstore import Memstore, Wanted
 from tests.core.test_names import H32
-from tests.mcp.served import Served, run
+from tests.mcp.served import Served, environment, run
 
 HEADER = "---\nname: {0}\ndescription: about {0}\nmetadata:\n  type: project\n---\n"
 
@@ -416,3 +417,17 @@ def test_resources_are_the_documents_and_prompts_say_how(served: Served):
         served.portal.call(served.client.get_prompt, "other", {})
     with pytest.raises(Exception, match=r"memory://project/NAME\.md"):  # the hint is no place of this machine
         served.portal.call(served.client.read_resource, "file:///etc/passwd")
+
+
+def test_what_only_a_tool_said_is_marked_wherever_it_is_told(served: Served, monkeypatch: pytest.MonkeyPatch):
+    written(served, "ours", "The ocelot is fed at nine.\n")
+    for name, value in environment(served.home).items():
+        monkeypatch.setenv(name, value)
+    with Memstore.open(str(served.place), origin="tool") as memories:
+        memories.write("page", Wanted("The ocelot wants more.", "a page"))
+    found = served.good("memory_search", query="ocelot").lines
+    assert {line["path"]: line.get("words_of") for line in found} == {"ours.md": None, "page.md": "tools"}
+    listed = [served.good("memory_list", store="project", path_prefix=path).lines for path in ("ours.md", "page.md")]
+    assert [lines[0].get("words_of") for lines in listed] == [None, "tools"]
+    assert served.good("memory_read", path="page.md").facts["words_of"] == "tools"
+    assert "words_of" not in served.good("memory_read", path="ours.md").facts
