@@ -9,7 +9,7 @@
 | 4 | conflict: nothing was written |
 | 5 | the folder or repository cannot be used (yet); a `sync` or `export` that was stopped or left files unwritten |
 | 6 | the database cannot be used now; also where a `sync` had to stop for that in the middle |
-| 7 | no model answers: no key, a refused one, no connection, a limit; an `extract run` that failed or left turns |
+| 7 | no model answers: no key, a refused one, no connection, a limit; an `extract run` or `dream` that did not do all |
 | 130 | interrupted |
 | 141 | whoever read the output stopped reading |
 

@@ -189,6 +189,16 @@ def test_one_step_is_accepted_and_the_other_put_away(run: Run, api: Scripted):
     assert [one["path"] for one in run("list", "--json").json["memories"]] == ["b.md", "c.md"]
 
 
+def test_a_run_with_several_operations_is_taken_back_one_by_one(run: Run, api: Scripted):
+    identity = held(run, api)
+    numbers = [run("dream", "accept", identity, step, "--json").json["seq"] for step in "12"]
+    refused = run("undo", identity)
+    assert (refused.code, f"#{numbers[1]}, #{numbers[0]}" in refused.err) == (2, True)
+    assert run("undo", str(numbers[1])).code == 0
+    assert run("undo", identity).code == 0, "the other one is the only one left"
+    assert len(run("list", "--json").json["memories"]) == 3
+
+
 def test_what_somebody_changed_since_is_left(run: Run, api: Scripted):
     identity = held(run, api)
     run("append", "a", "More of it.")
