@@ -124,8 +124,8 @@ def test_without_a_model_jobs_wait(tmp_path: Path):
     assert done.runs == 0 and done.hold is not None
     assert str(done.hold) == (
         "no model can be asked: neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN is set"
-        " (set ANTHROPIC_API_KEY in the environment in which sessions start, or let the client's own fork think:"
-        " `memstore config set extract.via client`)"
+        " (set ANTHROPIC_API_KEY in the environment in which sessions start, or install the client, whose own"
+        " fork thinks where extract.via is auto or client)"
     )
     assert shop.jobs() == [("s", "waiting", None)]
     shop.close()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memstore.cli import exits
 from memstore.cli.state import State, json_option
 from memstore.cli.terminal import printable
 
@@ -69,12 +70,16 @@ def doctor(state: State, model: bool) -> None:
 
         shape = {**endpoint_shape(endpoint), "client": client_shape(client)}
         state.emit("doctor", {**shape, "models": [answer_shape(one) for one in answers]})
-        return
-    if endpoint is not None:
-        _tell(state, endpoint)
-    for one in answers:
-        state.say(printable(_line(one)))
-    state.say(printable(_client_line(client)))
+    else:
+        if endpoint is not None:
+            _tell(state, endpoint)
+        for one in answers:
+            state.say(printable(_line(one)))
+        needless = bool(client.problem) and settings.word("extract.via") != "client"
+        state.say(printable(_client_line(replace(client, step="not needed: the API is asked") if needless else client)))
+    if client.problem and settings.word("extract.via") == "client":
+        state.note("nothing is extracted until then: extract.via is client")
+        raise exits.Finished(exits.MODEL)
 
 
 def _endpoint(state: State, settings: Settings, environment: Mapping[str, str], client: Client) -> Endpoint | None:

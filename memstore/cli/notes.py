@@ -98,7 +98,8 @@ def _chosen(memories: Memstore, beginning: str | None) -> Notes:
     with memories.store.view() as connection:
         found = listed(connection)
     if not found:
-        raise NotFound(_nothing(memories), hint="`memstore extract log` tells what became of each turn")
+        begin = "they begin when a context has the tokens of notes.start, where a key for the API is set"
+        raise NotFound(_nothing(memories), hint=f"{begin}: `memstore doctor --model` looks")
     return _here(memories, found) if beginning is None else _named(found, beginning)
 
 

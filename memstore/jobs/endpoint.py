@@ -170,7 +170,7 @@ def _exempt(parts: SplitResult, listed: str) -> bool:
 
 
 def _unset_hint(environment: Mapping[str, str]) -> str:
-    client = "or let the client's own fork think: `memstore config set extract.via client`"
+    client = "or install the client, whose own fork thinks where extract.via is auto or client"
     if environment.get(CLIENT_TOKEN):
         return f"{CLIENT_TOKEN} serves the client alone: set {KEY} where sessions start, {client}"
     return f"set {KEY} in the environment in which sessions start, {client}"

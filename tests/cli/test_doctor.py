@@ -34,6 +34,7 @@ def test_a_model_that_answers_is_told_with_what_it_took(run: Run, api: Scripted)
     assert second.startswith(f"{DEFAULT_MODEL} (model.extract, model.notes, model.dream) answers: ")
     assert second.endswith(" s, 10 tokens in, 5 out, $0.000070")
     assert third.startswith("the client's own fork cannot be used: the client's program is not at ")
+    assert third.endswith(" (not needed: the API is asked)")
     assert api.bodies[0]["max_tokens"] == 64
     assert len(api.asked) == 1
 
@@ -179,6 +180,15 @@ def test_without_a_key_the_client_is_enough(run: Run, client: Callable[..., Path
     }  # fmt: skip
     run("config", "set", "extract.via", "api")
     assert run("doctor", "--model").code == 7
+
+
+def test_where_the_client_alone_may_think_its_lack_is_an_error_though_the_api_answers(run: Run, api: Scripted):
+    run("config", "set", "extract.via", "client")
+    for arguments in ((), ("--json",)):
+        api.steps = [Say("ok")]
+        told = run("doctor", "--model", *arguments)
+        assert told.code == 7 and "nothing is extracted until then: extract.via is client" in told.err
+    assert told.json["client"]["usable"] is False
 
 
 @pytest.mark.parametrize(

@@ -75,8 +75,8 @@ def test_without_a_model_it_says_what_waits_why_and_what_to_do(run: Run, repo: P
     told = run("extract", "status").out.splitlines()
     why = (
         "no model can be asked: neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN is set"
-        " (set ANTHROPIC_API_KEY in the environment in which sessions start, or let the client's own fork think:"
-        " `memstore config set extract.via client`)"
+        " (set ANTHROPIC_API_KEY in the environment in which sessions start, or install the client, whose own"
+        " fork thinks where extract.via is auto or client)"
     )
     assert told[:4] == [
         f"state:    on hold: {why}",

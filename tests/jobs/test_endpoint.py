@@ -52,8 +52,8 @@ def test_neither_key_nor_token_is_said_with_the_next_step():
         find_endpoint({"ANTHROPIC_API_KEY": ""})
     assert str(unset.value) == "no model can be asked: neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN is set"
     assert unset.value.hint == (
-        "set ANTHROPIC_API_KEY in the environment in which sessions start, or let the client's own fork think:"
-        " `memstore config set extract.via client`"
+        "set ANTHROPIC_API_KEY in the environment in which sessions start, or install the client, whose own"
+        " fork thinks where extract.via is auto or client"
     )
     with pytest.raises(ModelUnset) as unset:
         find_endpoint({"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-SECRET"})
