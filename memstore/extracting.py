@@ -30,14 +30,14 @@ from memstore.errors import (
 from memstore.files.team import team_memories
 from memstore.jobs import llm
 from memstore.jobs.bash import Programs
-from memstore.jobs.choice import choose, client
+from memstore.jobs.choice import Via, choose, client
 from memstore.jobs.extract import Around, Extraction
 from memstore.jobs.fork import Fork
 from memstore.jobs.messages import Reply, Request
 from memstore.jobs.notes import NotesRun
 from memstore.jobs.workspace import Step
-from memstore.standing import KIND, Hold, allowed, in_the_way, resting
-from memstore.store import ending, jobs, sessions
+from memstore.standing import KIND, Hold, allowed, api_hold, asked_with, resting
+from memstore.store import ending, jobs, refused, sessions
 from memstore.store.jobs import Job
 from memstore.store.runs import RunEnd
 from memstore.store.store import Store
@@ -139,7 +139,7 @@ class Worker:
         try:
             if llm.configured(self._world.environment) is None:
                 return False
-            return settings.flag("extract.enabled") or in_the_way(self._store, settings, self._world) is None
+            return api_hold(self._store, settings, self._world) is None
         except SettingRefused:
             return False
 
@@ -168,10 +168,22 @@ class Worker:
                     jobs.fail(connection, job.seq, end.at, end.reason)
                 else:
                     jobs.park(connection, job.seq, end.reason)
+        self._note_refusal(job, end, settings)
         if saved:
             self._show()
         if self._told is not None:
             self._told(job, end)
+
+    def _note_refusal(self, job: Job, end: RunEnd, settings: Settings) -> None:
+        """Whether the one that the model was asked as was refused, for all jobs to know."""
+        if end.held is None and not end.turns:
+            return
+        world, directory = self._world, self._store.directory
+        asked = asked_with(settings, world.environment, "api" if job.kind == NOTES_KIND else _via(settings, world))
+        if end.held is not None:
+            refused.note(directory, *end.held, world.clock(), world.new_id(), asked)
+        elif (found := refused.refused(directory)) is not None and found.is_of(asked):
+            refused.forget(directory)
 
     def _show(self) -> None:
         for path in folders_of(self._store):
@@ -230,6 +242,13 @@ def drain(home: str, store: str, world: World) -> None:
 def _ended(extraction: Extraction) -> tuple[RunEnd, tuple[Step, ...]]:
     end = extraction.run()
     return end, () if extraction.workspace is None else extraction.workspace.steps
+
+
+def _via(settings: Settings, world: World) -> Via:
+    try:
+        return choose(settings, world.environment)
+    except (ModelUnset, SettingRefused):  # set otherwise meanwhile: then it is nobody's
+        return "api"
 
 
 def _team(folders: Sequence[str]) -> list[Memory]:

@@ -5,19 +5,22 @@ Cheap to import: a hook and `memstore status` ask as well. No model is asked her
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 import memstore.store.settings as kept
+from memstore.claude import nearby
 from memstore.core.settings import KEYS, Settings, written
 from memstore.errors import ModelUnset, PlaceRefused, SettingRefused
 from memstore.jobs.choice import Via, choose
-from memstore.jobs.endpoint import find_endpoint
+from memstore.jobs.endpoint import find_endpoint, sent
 from memstore.store import jobs, runs, sessions
 from memstore.store.connection import Reading
 from memstore.store.jobs import Job
+from memstore.store.refused import refused
 from memstore.store.runs import Run
 from memstore.store.store import Store
 from memstore.store.worker_turn import is_working
@@ -82,11 +85,11 @@ def standing(store: Store, home: str, world: World) -> Standing:
         try:
             settings = kept.load(home, world.environment, connection)
             budget = settings.number("budget.day")
-            hold = paused or _hold(settings, world.environment, spent, unknown)
+            hold = paused or _hold(store, settings, world, spent, unknown)
             with suppress(ModelUnset):
                 via = choose(settings, world.environment)
-        except SettingRefused as refused:
-            hold = Hold(str(refused), refused.hint)
+        except SettingRefused as error:
+            hold = Hold(str(error), error.hint)
     try:
         credential = find_endpoint(world.environment).credential.variable
     except (ModelUnset, SettingRefused):
@@ -102,7 +105,7 @@ def allowed(store: Store, home: str, world: World) -> tuple[Settings, Hold | Non
     with store.view() as connection:
         settings = kept.load(home, world.environment, connection)
         spent, unknown = _spent(connection, world.clock())
-    return settings, _paused(store) or _hold(settings, world.environment, spent, unknown)
+    return settings, _paused(store) or _hold(store, settings, world, spent, unknown)
 
 
 def resting(store: Store) -> frozenset[str]:
@@ -143,24 +146,51 @@ def in_the_way(store: Store, settings: Settings, world: World) -> Hold | None:
     """
     with store.view() as connection:
         spent, unknown = _spent(connection, world.clock())
-    return _in_the_way(settings, world.environment, spent, unknown)
+    return _in_the_way(store, settings, world, spent, unknown)
+
+
+def asked_with(settings: Settings, environment: Mapping[str, str], via: Via) -> list[str]:
+    """All that decides whether a model lets itself be asked: by whom, for which model, and as whom."""
+    found = [str(settings.get(name)) for name in ("claude", "model.extract", "model.notes")]
+    return [via, *found, *sent(environment), _login(environment) if via == "client" else ""]
+
+
+def _login(environment: Mapping[str, str]) -> str:
+    """The stamp of the file in which the client keeps what it is logged in with."""
+    try:
+        found = os.stat(os.path.join(nearby.config_of(environment), ".credentials.json"))
+    except OSError:
+        return ""
+    return f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
 
 
 def api_hold(store: Store, settings: Settings, world: World) -> Hold | None:
     """Why the API is not to be asked now, by work that no fork of a session can do. Raises SettingRefused."""
     try:
         find_endpoint(world.environment)
-    except (ModelUnset, SettingRefused) as refused:
-        return Hold(str(refused), refused.hint)
+    except (ModelUnset, SettingRefused) as error:
+        return Hold(str(error), error.hint)
     with store.view() as connection:
         spent, unknown = _spent(connection, world.clock())
-    return _spent_up(settings, spent, unknown)
+    return _refused(store, settings, world, "api") or _spent_up(settings, spent, unknown)
 
 
-def _hold(settings: Settings, environment: Mapping[str, str], spent: int, unknown: int) -> Hold | None:
+def _hold(store: Store, settings: Settings, world: World, spent: int, unknown: int) -> Hold | None:
     if not settings.flag("extract.enabled"):
         return None  # jobs are taken, and their gate is shut
-    return _in_the_way(settings, environment, spent, unknown)
+    return _in_the_way(store, settings, world, spent, unknown)
+
+
+def _refused(store: Store, settings: Settings, world: World, via: Via) -> Hold | None:
+    """A credential that was refused is asked again when it has changed, after a while, or when somebody says so."""
+    found, now = refused(store.directory), world.clock()
+    if found is None or not found.at <= now < found.until:
+        return None
+    if not found.is_of(asked_with(settings, world.environment, via)):
+        return None
+    minutes = -(-(found.until - now) // 60_000_000)
+    again = f"it is asked again when that has changed, in {minutes} min, or by `memstore extract retry`"
+    return Hold(found.reason, f"{found.step}; {again}" if found.step else again)
 
 
 def _paused(store: Store) -> Hold | None:
@@ -180,15 +210,15 @@ def _worktree(store: Store, job: Job) -> str:
             return sessions.place(connection, job.session)[0] or ""
 
 
-def _in_the_way(settings: Settings, environment: Mapping[str, str], spent: int, unknown: int) -> Hold | None:
+def _in_the_way(store: Store, settings: Settings, world: World, spent: int, unknown: int) -> Hold | None:
     for name in KEYS:
         if name.startswith(_NEEDED):
             settings.get(name)
     try:
-        choose(settings, environment)
-    except (ModelUnset, SettingRefused) as refused:
-        return Hold(str(refused), refused.hint)
-    return _spent_up(settings, spent, unknown)
+        via = choose(settings, world.environment)
+    except (ModelUnset, SettingRefused) as error:
+        return Hold(str(error), error.hint)
+    return _refused(store, settings, world, via) or _spent_up(settings, spent, unknown)
 
 
 def _spent_up(settings: Settings, spent: int, unknown: int) -> Hold | None:

@@ -22,6 +22,8 @@ from tests.jobs.api import Scripted, scripted
 from tests.messages_api import Answer, Asked, Blocks, Fail, Say
 from tests.talks import SAID, Talk, write
 
+UNAUTHORIZED = Fail(401, "authentication_error", "invalid x-api-key")
+
 
 class Shop(Desk):
     """A repository whose sessions end turns."""
@@ -173,6 +175,28 @@ def test_a_cost_that_is_not_known_uses_a_budget_up(shop: Shop, api: Scripted):
     done = shop.worker().drain()
     assert done.hold is not None and "the price of a model is not known" in done.hold.reason
     assert len(api.asked) == 1
+
+
+def test_a_key_that_is_refused_holds_the_queue_until_something_changes_or_a_while_has_passed(shop: Shop, api: Scripted):
+    shop.talk("s")
+    shop.talk("t")
+    api.steps = [UNAUTHORIZED]
+    done = shop.worker().drain()
+    assert done.runs == 1 and done.hold is not None and "refused the API key" in done.hold.reason
+    assert [(session, state) for session, state, _ in shop.jobs()] == [("s", "waiting"), ("t", "waiting")]
+    assert shop.worker().drain().hold == done.hold and len(api.asked) == 1
+    shop.set("model.extract", "claude-haiku-4-5")
+    api.steps = [UNAUTHORIZED]
+    assert shop.worker().drain().runs == 1 and len(api.asked) == 2
+    shop.ahead += 301
+    api.steps = [UNAUTHORIZED]
+    held = shop.worker().drain()
+    assert held.runs == 1 and held.hold is not None and "in 30 min" in held.hold.step
+    shop.ahead -= 10_000  # a clock that was set back holds nobody for ever
+    api.steps = [Say("Nothing."), Say("Nothing.")]
+    assert shop.worker().drain() == Drained(2)
+    assert standing(shop.memories.store, shop.memories.place.home.path, shop.world()).hold is None
+    assert {state for _, state, _ in shop.jobs()} == {"done"}
 
 
 @pytest.mark.parametrize("scope", ["store", "worktree", "session"])

@@ -210,10 +210,21 @@ def test_notes_that_failed_wait_for_their_next_try_and_hold_nothing_up(shop: Sho
     assert kinds(shop)[2:] == [("notes", "saved")] and not jobs.are_due(shop.memories.store)
 
 
-def test_a_key_that_is_refused_parks_one_job_however_many_turns_end(shop: Shop, api: Scripted):
+def test_a_key_that_is_refused_is_asked_with_once_and_holds_what_waits(shop: Shop, api: Scripted):
+    talk = Talk("s")
+    api.steps = [Fail(401, "authentication_error", "invalid x-api-key")]
+    for tokens in (12_000, 20_000, 30_000):
+        shop.turn(talk, tokens)
+        assert shop.worker().drain().hold is not None
+    assert shop.jobs() == [("extract", "waiting"), ("notes", "waiting")] and len(api.asked) == 1
+    with shop.memories.store.view() as connection:
+        assert jobs.parked(connection) == []
+
+
+def test_a_model_that_is_unknown_parks_one_job_however_many_turns_end(shop: Shop, api: Scripted):
     talk = Talk("s")
     for tokens in (12_000, 20_000, 30_000):
-        api.steps = [Fail(401, "authentication_error", "invalid x-api-key")] * 2
+        api.steps = [Fail(404, "not_found_error", "model: claude-sonnet-5-5")] * 2
         shop.turn(talk, tokens)
         shop.worker().drain()
     with shop.memories.store.view() as connection:

@@ -106,13 +106,18 @@ def run_command(state: State, session: str | None, dry_run: bool) -> None:
 @json_option
 @click.pass_obj
 def retry_command(state: State, session: str | None) -> None:
-    """Let what is parked, or waits for its next try, be due at once: of SESSION, or of all sessions."""
-    from memstore.store import jobs
+    """Let what is parked, or waits for its next try, be due at once: of SESSION, or of all sessions.
+
+    A key that was refused is asked with again, too.
+    """
+    from memstore.store import jobs, refused
 
     with state.open() as memories:
         name = None if session is None else _session(memories, session)
         with memories.store.change() as connection:
             count = jobs.retry(connection, name)
+            if refused.forget(memories.store.directory):  # all of them waited for that
+                count = sum(name in (None, job.session) for job in jobs.waiting(connection))
     if state.json:
         state.emit("extract retry", {"due": count})
     elif count:

@@ -18,6 +18,8 @@ API = "https://api.anthropic.com"
 KEY, TOKEN, BASE = "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"
 HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
 CLIENT_TOKEN = "CLAUDE_CODE_OAUTH_TOKEN"
+CLIENT_PLACE = "CLAUDE_CONFIG_DIR"
+"""Where the client keeps what it is logged in with."""
 
 # What the API's own keys look like, also where a gateway has masked the middle of one.
 _SECRET = re.compile(r"\bsk-[\w.*-]{3,}")
@@ -160,6 +162,12 @@ def find_endpoint(environment: Mapping[str, str]) -> Endpoint:
         raise ModelUnset(f"no model can be asked: neither {KEY} nor {TOKEN} is set", hint=_unset_hint(environment))
     address = find_address(environment)
     return Endpoint(credential, address, find_proxy(environment, address), secrets_of(environment))
+
+
+def sent(environment: Mapping[str, str]) -> list[str]:
+    """All that is sent to prove who asks, and where it goes; for a digest only."""
+    names = (KEY, TOKEN, CLIENT_TOKEN, BASE, HEADERS, CLIENT_PLACE)
+    return [environment.get(name, "").strip() for name in names]
 
 
 def _exempt(parts: SplitResult, listed: str) -> bool:

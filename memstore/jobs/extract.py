@@ -2,8 +2,9 @@
 
 Killed anywhere, a run leaves all of its end or nothing: memories, index lines, cursor and its record are one
 transaction. Nothing is locked while a model thinks. The cursor moves only over messages whose outcome is known: saved,
-not worth saving (with the model's reason), or passed over by a gate. All else is read again by the next run, which
-sees what this one saved; messages whose outcome is recorded are known by their digests, also in a fork's copy.
+not worth saving (with the model's reason), passed over by a gate, or declined by the model (parked until somebody wants
+it to be asked again). All else is read again by the next run, which sees what this one saved; messages whose outcome is
+recorded are known by their digests, also in a fork's copy.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ from memstore.claude import transcript
 from memstore.claude.transcript import Mark, Reading
 from memstore.core.model import Memory, Provenance, Shelf
 from memstore.core.settings import Settings
-from memstore.errors import Conflict, MemstoreError, ModelBusy, ModelError, NotFound, SettingRefused, StoreUnavailable
+from memstore.errors import (
+    Conflict,
+    MemstoreError,
+    ModelBusy,
+    ModelError,
+    ModelUnauthorized,
+    NotFound,
+    SettingRefused,
+    StoreUnavailable,
+)
 from memstore.jobs import gates
 from memstore.jobs.bash import Programs
 from memstore.jobs.conversation import Talk, converse
@@ -32,7 +42,7 @@ from memstore.jobs.tools import Tools
 from memstore.jobs.window import Window, window
 from memstore.jobs.workspace import RULES, Workspace
 from memstore.store import ending, runs, sessions
-from memstore.store.jobs import BACK_OFF, LONGEST_WAIT, Job
+from memstore.store.jobs import BACK_OFF, DECLINED, LONGEST_WAIT, Job
 from memstore.store.runs import Cursor, Event, Outcome, RunEnd
 from memstore.store.store import Store
 
@@ -212,9 +222,10 @@ class Extraction:
         talk = self._converse(model, request, tools)
         for _ in range(_ATTEMPTS):
             end = self._ending(talk, model.talk, len(part.shown))
-            whole = end.outcome in ("saved", "nothing")
-            if whole and part.more:
+            whole = end.outcome in ("saved", "nothing") or end.gate == DECLINED
+            if whole and part.more and end.gate != DECLINED:
                 end = replace(end, outcome="more", reason=f"{end.reason} (more was said after that)")
+            end = replace(end, rest=part.more and end.gate == DECLINED)
             try:
                 return self._finish(end, read if whole else None)
             except (Conflict, NotFound):
@@ -263,7 +274,7 @@ class Extraction:
             case "cancelled":
                 return replace(end, outcome="more", reason=f"it was called off; {_LEFT}")
             case "refused":
-                return replace(end, reason=f"the model declined{': ' if said else ''}{said}", park=True)
+                return replace(end, reason=f"the model declined{': ' if said else ''}{said}", park=True, gate=DECLINED)
             case "failed":
                 return failed(end, talk.error)
 
@@ -338,8 +349,13 @@ def _losses(read: Reading | None, gone: Collection[bytes]) -> list[str]:
 
 
 def failed(end: RunEnd, error: ModelError | None) -> RunEnd:
-    """What passes by itself is tried again, after the time that was asked for; all else waits for a person."""
+    """What passes by itself is tried again, after the time that was asked for; all else waits for a person.
+
+    A credential that is refused is no fault of the job's: all of them wait.
+    """
     reason = "no model answered" if error is None else in_words(error)
+    if isinstance(error, ModelUnauthorized):
+        return replace(end, reason=reason, held=(str(error), error.hint))
     if error is None or not error.passing:
         return replace(end, reason=reason, park=True)
     wait = min(int((error.wait or 0) * 1_000_000), LONGEST_WAIT) if isinstance(error, ModelBusy) else 0

@@ -26,7 +26,7 @@ from memstore.jobs.vouching import Made
 from memstore.jobs.window import Window, window
 from memstore.jobs.workspace import Workspace
 from memstore.store import runs, sessions
-from memstore.store.jobs import Job
+from memstore.store.jobs import DECLINED, Job
 from memstore.store.runs import Cursor, Event, RunEnd
 
 KIND = NOTES_KIND
@@ -115,6 +115,8 @@ class NotesRun:
             unread=len(said.reading.corrupt), usage=model.talk.usage, cost=model.talk.cost,
         )  # fmt: skip
         whole = end.outcome in ("saved", "nothing")
+        if end.gate == DECLINED:
+            return self._finish(replace(end, rest=part.more), after)
         if whole and part.more:
             end = replace(end, outcome="more", reason=f"{end.reason} (more was said after that)")
         return self._finish(end, after if whole else None)
@@ -153,7 +155,7 @@ class NotesRun:
             case "cancelled":
                 return replace(end, outcome="more", reason="it was called off; it is left to the next run")
             case "refused":
-                return replace(end, reason=f"the model declined{': ' if said else ''}{said}", park=True)
+                return replace(end, reason=f"the model declined{': ' if said else ''}{said}", park=True, gate=DECLINED)
             case "failed":
                 return failed(end, talk.error)
 
@@ -166,7 +168,7 @@ class NotesRun:
         around, space = self._around, self._space
         events: tuple[Event, ...] = () if self._tools is None else self._tools.events
         end = secrecy.without_secrets(replace(end, at=around.clock(), events=events))
-        if space is None or after is None or not self._is_changed():
+        if space is None or after is None or end.outcome == "failed" or not self._is_changed():
             around.store.finish_run(end, None, after)
             return end
         change_set = space.change_set(KIND, self._id, around.provenance, end.reason)

@@ -181,8 +181,12 @@ def _end_job(connection: apsw.Connection, job: int, end: RunEnd, *, read: bool) 
         jobs.go_on(connection, job, f"more {end.run}", end.at)
     elif end.outcome != "failed":
         jobs.finish(connection, job, read=read)
+    elif end.held is not None:
+        jobs.requeue(connection, job, None, _short(end.reason))
     elif end.park:
         jobs.park(connection, job, _short(end.reason))
+        if end.rest:
+            jobs.queue_rest(connection, job, f"more {end.run}", end.at)
     elif end.due_at is not None:
         jobs.requeue(connection, job, end.due_at, _short(end.reason))
     else:

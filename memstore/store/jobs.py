@@ -40,7 +40,14 @@ LONGEST_WAIT = 86_400_000_000
 """Nothing waits for longer than a day: whoever asks for more is asked again then, and a time that is further away was
 told by a clock that has been set back since."""
 
+DECLINED = "declined"
+"""The gate of a run that the model refused: what it was shown counts as looked at, until somebody wants it again."""
+
 _COLUMNS = "seq, id, kind, state, session, transcript, cwd, event, at, tries, note, due_at, turns"
+
+
+_PASSED_OVER = "SELECT r.kind, r.session FROM run r JOIN taken t ON t.run = r.seq WHERE r.gate = ?4"
+"""The sessions of which messages were passed over because a model declined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +93,17 @@ def claim(connection: apsw.Connection, kind: str, now: int, without: Collection[
 
 
 def finish(connection: apsw.Connection, seq: int, *, read: bool) -> None:
-    """A running job is done. `read`: its transcript was read to the end, so that no parked job has anything left."""
+    """A running job is done. `read`: its transcript was read to the end, so that no parked job has anything left.
+
+    One that the model declined has: it was passed over, and is parked until somebody wants it to be asked again.
+    """
     job = _running(connection, seq)
     connection.execute("UPDATE job SET state = 'done', note = NULL WHERE seq = ?", (seq,))
     if read:
         connection.execute(
-            "UPDATE job SET state = 'done' WHERE state = 'failed' AND kind = ? AND session = ? AND transcript = ?",
-            (job.kind, job.session, job.transcript),
+            "UPDATE job SET state = 'done' WHERE state = 'failed' AND kind = ?1 AND session = ?2 AND transcript = ?3"
+            f" AND NOT EXISTS ({_PASSED_OVER} AND r.kind = ?1 AND r.session = ?2)",
+            (job.kind, job.session, job.transcript, DECLINED),
         )
 
 
@@ -129,11 +140,16 @@ def park(connection: apsw.Connection, seq: int, note: str) -> None:
 
 
 def go_on(connection: apsw.Connection, seq: int, identity: str, now: int) -> None:
-    """A running job is done, but not all of its work: the rest waits as a new job behind all others.
+    """A running job is done, but not all of its work: the rest waits as a new job behind all others."""
+    finish(connection, seq, read=False)
+    queue_rest(connection, seq, identity, now)
+
+
+def queue_rest(connection: apsw.Connection, seq: int, identity: str, now: int) -> None:
+    """What comes after that which a job has ended with waits as a new one, behind all others.
 
     `identity`: the id of the new one. If a newer one waits already, that one does the rest.
     """
-    finish(connection, seq, read=False)
     connection.execute(
         "INSERT INTO job (id, kind, state, session, transcript, cwd, event, at, turns)"
         " SELECT ?1, kind, 'waiting', session, transcript, cwd, 'more', ?2, turns FROM job WHERE seq = ?3"
@@ -163,7 +179,11 @@ def add(connection: apsw.Connection, kind: str, like: Job, now: int) -> None:
 
 
 def retry(connection: apsw.Connection, session: str | None = None) -> int:
-    """What is parked or waits for its next try is due now, of one session or (None) of all. How many jobs that are."""
+    """What is parked or waits for its next try is due now, of one session or (None) of all. How many jobs that are.
+
+    What a model declined is shown once more.
+    """
+    _show_again(connection, session)
     of_session = "(?1 IS NULL OR session = ?1)"
     sibling = "SELECT 1 FROM job o WHERE o.kind = job.kind AND o.session = job.session AND o.state"
     # A session keeps one that waits: the one that does so already, else the newest that was parked.
@@ -176,6 +196,22 @@ def retry(connection: apsw.Connection, session: str | None = None) -> int:
     ):
         connection.execute(statement, (session,))
     return connection.changes()
+
+
+def _show_again(connection: apsw.Connection, session: str | None) -> None:
+    """What was declined has no outcome any more; its transcript is read from the start, where all else is known."""
+    found = many(
+        connection,
+        f"SELECT DISTINCT r.kind, r.session FROM ({_PASSED_OVER}) r WHERE (?1 IS NULL OR r.session = ?1) AND EXISTS"
+        " (SELECT 1 FROM job j WHERE j.state = 'failed' AND j.kind = r.kind AND j.session = r.session)",
+        (session, None, None, DECLINED),
+    )
+    for kind, name in found:
+        connection.execute(
+            "DELETE FROM taken WHERE run IN (SELECT seq FROM run WHERE kind = ?1 AND session = ?2 AND gate = ?3)",
+            (kind, name, DECLINED),
+        )
+        connection.execute("DELETE FROM cursor WHERE kind = ?1 AND session = ?2", (kind, name))
 
 
 def are_due(store: Store) -> bool:

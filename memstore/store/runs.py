@@ -72,7 +72,9 @@ class RunEnd:
     """How a run ends. Its job follows from the outcome.
 
     `more`: the rest waits as a new job. `failed`: the job waits for its next try; where `due_at` is given it waits
-    until then, which does not count as a try; with `park` it waits for a person. Else the job is done.
+    until then, which does not count as a try; with `park` it waits for a person, and with `rest` what comes after it
+    waits as a new job. `held`: why all jobs wait, as it is no fault of this one, and what to do about it; it waits as
+    they do. Else the job is done.
     """
 
     run: str
@@ -88,6 +90,8 @@ class RunEnd:
     events: tuple[Event, ...] = ()
     due_at: int | None = None
     park: bool = False
+    held: tuple[str, str] | None = None
+    rest: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ def shaped(ran: Ran, command: str) -> Ran:
 
 
 UNAUTHORIZED = Fail(401, "authentication_error", "bad")
+UNKNOWN = Fail(404, "not_found_error", "model: claude-sonnet-5-5")
 BUSY = Fail(529, "overloaded_error", "Overloaded", {"x-should-retry": "false"})
 
 
@@ -194,7 +195,7 @@ def test_a_run_in_the_foreground_says_what_it_saved_and_how_to_take_it_back(run:
 def test_what_fails_ends_with_7_and_says_when_it_is_tried_again(run: Run, repo: Path, api: Scripted):
     turn(repo, ONE)
     turn(repo, TWO)
-    api.steps = [BUSY, UNAUTHORIZED]
+    api.steps = [BUSY, UNKNOWN]
     ran = run("extract", "run")
     assert ran.code == 7
     assert ran.out.startswith(f"{ONE}  failed: ") and f"\n{TWO}  failed: " in ran.out
@@ -203,17 +204,45 @@ def test_what_fails_ends_with_7_and_says_when_it_is_tried_again(run: Run, repo: 
     assert parked == "1 job parked: see `memstore extract status`"
     told = run("extract", "status").out
     assert f"{ONE}\t" in told and "waits with 1 turn until " in told and ", tried 1 time: " in told
-    assert f"{TWO}\t" in told and "parked, tried 1 time: " in told and "401" in told
+    assert f"{TWO}\t" in told and "parked, tried 1 time: " in told and "404" in told
     assert told.count("failed:") == 0  # the reasons stand there already
     assert "parked:     1 job: see `memstore extract status`\n" in run("status").out
     assert "the next try is at " in run("status").out
     shaped(run("extract", "status", "--json"), "extract status")
 
 
+def test_a_key_that_is_refused_holds_all_turns_and_says_what_to_do(
+    run: Run, repo: Path, api: Scripted, monkeypatch: pytest.MonkeyPatch
+):
+    turn(repo, ONE)
+    turn(repo, TWO)
+    api.steps = [UNAUTHORIZED]
+    ran = run("extract", "run")
+    assert (ran.code, len(api.asked)) == (7, 1)
+    why = (
+        "refused the API key in ANTHROPIC_API_KEY (401: bad) (set ANTHROPIC_API_KEY to one that is valid for 127.0.0.1:"
+    )
+    again = "it is asked again when that has changed, in 5 min, or by `memstore extract retry`)"
+    assert ran.err.startswith("2 sessions wait with 2 turns: 127.0.0.1:") and why in ran.err and again in ran.err
+    told = run("extract", "status").out
+    assert "state:    on hold: 127.0.0.1:" in told and why in told and again in told and "parked" not in told
+    assert why in run("status").out and KEY not in told + ran.err + ran.out
+    held = shaped(run("extract", "status", "--json"), "extract status").json["held"]
+    assert "(401: bad)" in held["reason"] and again[:-1] in held["step"]
+    assert (run("extract", "run").code, len(api.asked)) == (7, 1)
+    assert run("extract", "retry").out.startswith("2 jobs are due again")
+    api.steps = [UNAUTHORIZED]
+    assert (run("extract", "run").code, len(api.asked)) == (7, 2)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "another")
+    api.steps = [Say("Nothing."), Say("Nothing.")]
+    assert (run("extract", "run").code, len(api.asked)) == (0, 4)
+    assert "state:    on\n" in run("extract", "status").out
+
+
 def test_retry_lets_what_is_parked_be_due_at_once(run: Run, repo: Path, api: Scripted):
     turn(repo, ONE)
     turn(repo, TWO)
-    api.steps = [UNAUTHORIZED, BUSY]
+    api.steps = [UNKNOWN, BUSY]
     run("extract", "run")
     assert run("extract", "retry", ONE[:4]).out.startswith("1 job is due again")
     api.steps = [Say("Nothing.")]
@@ -331,7 +360,7 @@ def test_a_dry_run_shows_the_difference_and_changes_nothing_but_the_cost(run: Ru
 def test_a_dry_run_of_one_session_also_looks_at_what_is_parked(run: Run, repo: Path, api: Scripted):
     turn(repo, ONE)
     turn(repo, TWO)
-    api.steps = [UNAUTHORIZED, UNAUTHORIZED]
+    api.steps = [UNKNOWN, UNKNOWN]
     run("extract", "run")
     assert run("extract", "run", "--dry-run").out == "no turn is due\n"
     api.steps = [write(), Say("Kept one.")]

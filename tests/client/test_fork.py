@@ -216,14 +216,16 @@ def test_half_an_answer_is_refused_and_the_next_fork_is_told(client: Client, rep
     assert len(transcripts(client)) == 1
 
 
-def test_a_client_that_is_not_logged_in_parks_the_turn_with_the_next_step(client: Client, repository: Path):
+def test_a_client_that_is_not_logged_in_holds_the_turns_with_the_next_step(client: Client, repository: Path):
     session, key = queued(client, repository, saying(Say("I will use bun."), listed(write())))
     done = by_hand(client, repository, "run")
     assert done.returncode != 0
     assert "Not logged in" in done.stdout + done.stderr
     (run,) = ran(repository)
     assert run["outcome"] == "failed" and "/login" in run["reason"]
-    assert [job["session"] for job in ask(repository, "extract", "status")["parked"]] == [session.id]
+    stands = ask(repository, "extract", "status")
+    assert [job["session"] for job in stands["waiting"]] == [session.id] and stands["parked"] == []
+    assert "Not logged in" in stands["held"]["reason"] and "/login" in stands["held"]["step"]
     memstore(repository, "extract", "retry")
     assert by_hand(client, repository, "run", ANTHROPIC_API_KEY=key).returncode == 0
     assert ran(repository, 2)[-1]["outcome"] == "saved"

@@ -359,7 +359,6 @@ PASSING: list[Step] = [
     Raw(b"<html>Sign in</html>", "text/html"),
 ]
 LASTING: list[tuple[Step, str]] = [
-    (Fail(401, "authentication_error", "invalid x-api-key"), "ANTHROPIC_API_KEY"),
     (Fail(404, "not_found_error", "model: claude-sonnet-5-5"), "claude-sonnet-5-5"),
     (Fail(400, "invalid_request_error", "no"), "does not take the request"),
     (Raw(b'{"choices": []}'), "choices"),
@@ -414,6 +413,16 @@ def test_what_does_not_pass_by_itself_waits_for_a_person_who_is_told_why(scene: 
         jobs.retry(connection)
     assert scene_again(scene, [BUN, Say()]).outcome == "saved"
     assert scene.files() == {"bun.md": "use bun"}
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_is_refused_is_no_fault_of_the_job_which_waits_like_all_others(scene: Scene, status: int):
+    talk(scene)
+    end = scene.turn(BUN, Fail(status, "authentication_error", "invalid x-api-key"))
+    assert (end.outcome, end.park, scene.cursor(), scene.files()) == ("failed", False, None, {})
+    assert end.held is not None and "ANTHROPIC_API_KEY" in end.held[0] and KEY not in str(end)
+    assert scene.jobs() == [("Stop", "waiting", 0, None)]
+    assert scene_again(scene, [BUN, Say()]).outcome == "saved"
 
 
 def test_a_model_that_declines_saves_nothing_and_waits_for_a_person(scene: Scene):

@@ -35,6 +35,15 @@ def asked(scene: Scene, number: int = 0) -> list[str]:
     return [str(block["text"]) for block in scene.api.bodies[number]["messages"][0]["content"]]
 
 
+def test_what_a_model_declined_is_in_no_later_update_s_way(notes: Notes, scene: Scene):
+    end = notes.update(edit("Current", "porting the cache"), Blocks((), "refusal"))
+    assert (end.outcome, end.park, notes.memory) == ("failed", True, None)
+    notes.talk.person("now port the index to h3")
+    answers(notes.talk, 18_000)
+    assert notes.update(edit("Current", "porting the index"), Say("The index.")).outcome == "saved"
+    assert scene.shown()[0] == "now port the index to h3"
+
+
 def test_the_first_update_fills_the_template(notes: Notes, scene: Scene):
     end = notes.update(*SAVED)
     assert (end.outcome, end.reason, end.turns, end.messages) == ("saved", "The port began.", 2, 2)
@@ -174,11 +183,10 @@ def test_a_model_that_breaks_off_leaves_all_as_it_was(notes: Notes, scene: Scene
     assert [job[1:3] for job in scene.jobs()] == [("waiting", 1)]
 
 
-def test_a_key_that_is_refused_waits_for_a_person(notes: Notes, scene: Scene):
-    notes.update(Fail(401, "authentication_error", "invalid x-api-key"))
-    assert [job[1] for job in scene.jobs()] == ["failed"]
-    notes.update(*SAVED)
-    assert [job[1] for job in scene.jobs()] == ["done", "done"]
+def test_a_key_that_is_refused_is_no_fault_of_the_notes(notes: Notes, scene: Scene):
+    end = notes.update(Fail(401, "authentication_error", "invalid x-api-key"))
+    assert end.held is not None and "ANTHROPIC_API_KEY" in end.held[0]
+    assert [job[1:] for job in scene.jobs()] == [("waiting", 0, None)]
 
 
 def test_a_run_that_is_called_off_is_left_to_the_next(notes: Notes, scene: Scene):
