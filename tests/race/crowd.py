@@ -15,7 +15,13 @@ from typing import Any
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
-    ["tests.race.workers", "tests.race.tool_workers", "tests.race.extraction_workers", "tests.race.log_workers"]
+    [
+        "tests.race.workers",
+        "tests.race.tool_workers",
+        "tests.race.extraction_workers",
+        "tests.race.log_workers",
+        "tests.race.dreamers",
+    ]
 )
 SECONDS = 60
 
