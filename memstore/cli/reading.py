@@ -179,6 +179,7 @@ def status(state: State) -> None:
             # Nothing was taken in. Whether writes are shown all the same is another question.
             shown = memories.files.settle()
             found = replace(found, files=replace(shown, omitted=found.files.omitted))
+        asked = _asked(memories)
     if state.json:
         from memstore.cli.shaping import files_shape
         from memstore.cli.standing_told import brief_shape
@@ -194,11 +195,13 @@ def status(state: State) -> None:
             "watch": _watcher_shape(found.watcher),
             "paused": list(found.paused),
             "extraction": brief_shape(found.extraction),
+            "asked": [{"run": run, "steps": count} for run, count in asked],
             "files": files_shape(found.files),
         }
         state.emit("status", shape)
         return
-    state.say("\n".join(f"{label + ':':<12}{printable(value)}" for label, value in _facts(found, undecided)))
+    facts = [*_facts(found, undecided), *(("asked", _told_asked(*each)) for each in asked)]
+    state.say("\n".join(f"{label + ':':<12}{printable(value)}" for label, value in facts))
     tell_troubles(state, found.files)
 
 
@@ -229,6 +232,19 @@ def _facts(found: Status, undecided: bool) -> list[tuple[str, str]]:
     if lines := lines_left_out(files):
         facts.append(("no room", f"{plural(lines, 'other line')}: see `memstore show {INDEX_NAME}`"))
     return facts
+
+
+def _asked(memories: Memstore) -> list[tuple[str, int]]:
+    """The dreams that wait for a person's answer, and with how many steps."""
+    from memstore.store import steps
+
+    with memories.store.view() as connection:
+        return steps.waiting(connection)
+
+
+def _told_asked(run: str, count: int) -> str:
+    steps = "1 step of a dream waits" if count == 1 else f"{count} steps of a dream wait"
+    return f"{steps} for an answer: see `memstore dream show {run[:13]}`"
 
 
 def _conflicts(number: int) -> str:

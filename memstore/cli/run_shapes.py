@@ -109,7 +109,7 @@ RUNS: dict[str, Shape] = {
     },
     "dream cancel": {"pid": "number"},  # of the process that dreams
     "dream log": {"dreams": ["dream"]},
-    "dream show": {"dream": "dream", "steps": [STEP]},
+    "dream show": {"dream": "dream", "steps": [STEP]},  # also of `dream --follow`
     "dream accept": ANSWERED,
     "dream reject": ANSWERED,
     **dict.fromkeys(("dream install-cron", "dream uninstall-cron"), CRON),

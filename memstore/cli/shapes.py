@@ -196,6 +196,7 @@ SHAPES: dict[str, Shape] = {
         "paused": ["text"],  # where automatic saving rests
         # Sessions that wait for the extraction, their turns, and what keeps all of them waiting.
         "extraction": {"waiting": "number", "turns": "number", "parked": "number", "held": "hold or null"},
+        "asked": [{"run": "text", "steps": "number"}],  # dreams that wait for a person's answer
         "files": FILES,
     },
     **RUNS,

@@ -1,7 +1,8 @@
 """What can be tidied by rule, without a model: proposals over the memories and the index as they stand.
 
 1. Two memories of one type whose texts are alike but for the client's stamps: all but one are retired for it. That is
-   safe where the text is long enough to mean one thing, and where no line of the index goes that says more.
+   safe where the text is long enough to mean one thing, where no other memory links to the one that goes, and where no
+   line of the index goes that says more.
 2. Texts that are nearly the same (`near`), of one type and equally trusted: the lines that only one has are added to
    the other, so that none is lost. Never where figures or words such as `not` differ: those are shown together.
 3. A line of ours that points to no memory goes; a line by hand that does is named.
@@ -14,6 +15,7 @@ of the lines of a memory that goes nothing is kept, as with every memory that is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -25,13 +27,14 @@ from memstore.core.frontmatter import Document, calm, read
 from memstore.core.index_lines import parse
 from memstore.core.index_values import Line, in_order
 from memstore.core.model import ORIGINS, Memory
-from memstore.core.names import RESERVED, collision_key
+from memstore.core.names import RESERVED, collision_key, stem
 from memstore.core.near import differing, near
 from memstore.core.terms import count_words
 
 Kind = Literal["duplicate", "near", "differ", "pointer", "expired", "index"]
 
 _FENCE = "```"
+_LINK = re.compile(r"\[\[([^\[\]\n]{1,200})\]\]|\]\(([^()\s]{1,200}\.md)\)")
 FEWEST_WORDS = 8
 """Words of a text that means one thing by itself; a shorter one may live on its name alone (`it is 7443`)."""
 
@@ -94,7 +97,8 @@ def propose(material: Material, told: Callable[[int], None] | None = None) -> tu
     for line in material.lines:
         if line.memory is not None:
             pointing.setdefault(line.memory, []).append(line)
-    found = list(_duplicates(texts, pointing))
+    linked = {link for text in texts for link in _links(text.document.body)}
+    found = list(_duplicates(texts, pointing, linked))
     gone = _changed(found)
     found += _near([text for text in texts if text.memory.id not in gone], told)
     gone = _changed(found)
@@ -116,7 +120,13 @@ def _standing(memory: Memory) -> tuple[object, ...]:
     return (not state.pinned, state.superseded_by is not None, trust, memory.created_at, memory.path)
 
 
-def _duplicates(texts: Sequence[_Read], pointing: dict[str, list[Line]]) -> Iterator[Proposal]:
+def _links(body: str) -> Iterator[str]:
+    """What a text links to: names in double brackets, and files."""
+    for name, file in _LINK.findall(body):
+        yield collision_key(name.strip() or stem(file))
+
+
+def _duplicates(texts: Sequence[_Read], pointing: dict[str, list[Line]], linked: set[str]) -> Iterator[Proposal]:
     first: dict[tuple[str | None, bytes], _Read] = {}
     for text in texts:
         kept = first.setdefault((text.memory.type, text.calm), text)
@@ -124,14 +134,17 @@ def _duplicates(texts: Sequence[_Read], pointing: dict[str, list[Line]]) -> Iter
             continue
         memory = text.memory
         says_more = _says_more(pointing.get(memory.id, ()), pointing.get(kept.memory.id, ()))
+        is_linked = not linked.isdisjoint((collision_key(memory.name), collision_key(stem(memory.path))))
         short = count_words(text.words, FEWEST_WORDS) < FEWEST_WORDS
         reason = f"the same text as {kept.memory.path}"
         if says_more:
             reason += ", but its line in MEMORY.md says something else"
+        elif is_linked:
+            reason += ", but other memories link to it"
         elif short:
             reason += ", but it is so short that its name may be what matters"
         yield Proposal(
-            "duplicate", (kept.memory.path, memory.path), reason, safe=not (says_more or short),
+            "duplicate", (kept.memory.path, memory.path), reason, safe=not (says_more or is_linked or short),
             changes=(Retire(memory.id, memory.token, kept.memory.id),),
         )  # fmt: skip
 

@@ -80,6 +80,8 @@ def test_it_shows_each_gate_its_figure_and_what_waits(run: Run, api: Scripted):
     identity = held(run, api)
     told = run("dream", "status").out.splitlines()
     assert f"waits:    2 steps of {identity[:13]} for an answer: `memstore dream show {identity[:13]}`" in told
+    told = f"2 steps of a dream wait for an answer: see `memstore dream show {identity[:13]}`"
+    assert f"asked:      {told}" in run("status").out
     found = shaped(run("dream", "status", "--json"), "dream status").json
     assert found["newest"] == identity and found["now"] is None
     hours = next(gate for gate in found["gates"] if gate["name"] == "hours")

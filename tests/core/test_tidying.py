@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from memstore.core.changes import Retire, Revise, SetIndexLine
 from memstore.core.frontmatter import compose
 from memstore.core.index_values import Line
@@ -71,6 +74,13 @@ def test_rule_1_words_in_a_hand_written_line_are_not_lost_unasked():
     assert not only(*pair, lines=(by_hand,)).safe
     assert only(*pair, lines=(by_hand, line("a", "- [A](a.md) — read this first"))).safe
     assert only(*pair, lines=(line("b", "- [b](b.md)", "auto"),)).safe
+
+
+def test_rule_1_what_others_link_to_does_not_go_unasked():
+    for link in ("[[twin]]", "[it](twin.md)", "[it](other/twin.md)"):
+        proposal = only(memory("a"), memory("twin", at=2), memory("c", f"See {link} for how that is done."))
+        assert (proposal.safe, proposal.reason) == (False, "the same text as a.md, but other memories link to it")
+    assert only(memory("a"), memory("twin", at=2), memory("c", "See [[a]] for that.")).safe
 
 
 def test_rule_2_lines_that_only_one_has_are_added_to_the_other():
@@ -155,3 +165,32 @@ def test_a_memory_is_changed_once():
     proposals = found(memory("a"), memory("b"), memory("c", f"{NEAR} It holds until 2026-01-01."), memory("d", NEAR))
     changed = [change.memory for proposal in proposals for change in proposal.changes]
     assert len(changed) == len(set(changed))
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [TEXT, NEAR, f"Not {TEXT}", "The cache is on h1.", "The cache is on h2.", "统一使用 bun 安装依赖。", "", "# A"]
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(st.tuples(LINES, st.sampled_from(["agent", "person", "tool"]), st.booleans()), max_size=5))
+def test_whatever_is_joined_every_line_is_still_there_and_what_is_pinned_is_as_it_was(
+    given_: list[tuple[list[str], Origin, bool]],
+):
+    memories = [
+        memory(f"m{n}", "\n".join(lines), origin=origin, pinned=pinned, at=n)
+        for n, (lines, origin, pinned) in enumerate(given_)
+    ]
+    living = {each.id: each.state.content for each in memories}
+    for change in (change for proposal in found(*memories) for change in proposal.changes):
+        assert not next(each for each in memories if each.id == change.memory).state.pinned
+        if isinstance(change, Revise):
+            assert change.content.startswith(living[change.memory])
+            living[change.memory] = change.content
+        else:
+            del living[change.memory]
+    said = {" ".join(line.split()) for text in living.values() for line in text.decode().split("\n")}
+    assert {" ".join(line.split()) for lines, _, _ in given_ for line in lines} <= said | {""}
