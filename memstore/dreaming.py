@@ -20,9 +20,10 @@ from memstore.core.settings import key_of
 from memstore.dream_hold import DreamHold
 from memstore.dream_inputs import inputs
 from memstore.dream_standing import By, Gates, root_of
-from memstore.errors import ClientDreams, LeaseHeld, MemstoreError
+from memstore.errors import ClientDreams, LeaseHeld, MemstoreError, ModelError
 from memstore.extracting import ApiOf
 from memstore.jobs.dream import Around, Dream, Report
+from memstore.standing import api_hold
 from memstore.store.steps import Progress
 from memstore.store.store import Store
 from memstore.working import folders_of, sync_in
@@ -68,9 +69,11 @@ class Dreamer:
     def dream(self, by: By, *, dry: bool = False) -> Dreamed:
         """Dreams, if the gates that concern whoever asks are open.
 
-        Somebody who asks gets LeaseHeld or ClientDreams where somebody dreams. Raises SettingRefused, StoreUnavailable
-        and what `Dream.run` raises.
+        Somebody who asks gets LeaseHeld or ClientDreams where somebody dreams, and ModelError where no model is to be
+        asked. Raises SettingRefused, StoreUnavailable and what `Dream.run` raises.
         """
+        if by == "hand":
+            self._check_model()
         gates = Gates(self._store, self._home, self._world, self._folders, self._root)
         shut = None if by == "hand" else next((gate for gate in gates.walk(by) if not gate.open), None)
         if shut is not None:
@@ -88,6 +91,13 @@ class Dreamer:
         unshown = self._sync() if report.operation is not None else ()
         return Dreamed(None, report, tuple(hold.said), unshown)
 
+    def _check_model(self) -> None:
+        with self._store.view() as connection:
+            settings = kept.load(self._home, self._world.environment, connection)
+        hold = api_hold(self._store, settings, self._world)
+        if hold is not None:
+            raise ModelError(hold.reason, hint=hold.step)
+
     def _around(self, by: By, hold: DreamHold, gates: Gates) -> Around:
         world, store = self._world, self._store
         with store.view() as connection:
@@ -100,6 +110,7 @@ class Dreamer:
             directory=self._folders[0] if self._folders else "", provenance=self._provenance(), lease=hold.owner,
             material=inputs(store, world, self._folders, self._root, gates.touched(), gates.last),
             cancelled=lambda: self._cancelled() or hold.called_off(), progress=self._progress, review=self._review,
+            absorb=self._sync,
         )  # fmt: skip
 
     def _provenance(self) -> Provenance:

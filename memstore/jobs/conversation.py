@@ -85,10 +85,12 @@ def converse(
     budget: int = 0,
     cancelled: Callable[[], bool] = lambda: False,
     earlier: Sequence[Reply] = (),
+    last: str = LAST_TURN,
 ) -> Talk:
     """Lets the model work: at most `turns` answers, whose calls `act` carries out one after the other.
 
-    `earlier`: answers of a conversation that goes on here; they count for the turns and the budget.
+    `earlier`: answers of a conversation that goes on here; they count for the turns and the budget. `last`: what it is
+    told before its last turn.
     `budget`: what it may cost, in millionths of a US dollar; 0 for no limit. An answer's cost is known only when it is
     there: none is asked for that would go beyond the budget if it cost what the one before it did. `cancelled` is asked
     before each answer.
@@ -112,7 +114,7 @@ def converse(
         if budget and _spent([*earlier, *replies], budget):
             return ended("budget")
         if turn == turns:
-            messages[-1] = _told(messages[-1], LAST_TURN)
+            messages[-1] = _told(messages[-1], last)
         try:
             reply = model.reply(replace(request, messages=tuple(messages)))
         except ModelError as error:

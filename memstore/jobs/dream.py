@@ -51,6 +51,11 @@ off; another one runs. Beside them `turns`, `budget` and `dry`."""
 LIMIT = 32_000
 """Tokens of an answer, its thinking included."""
 
+LAST_TURN = (
+    "(Your next answer is the last one of this run. End with words and call no tool: with a call in it the run has not"
+    " come to its end, and nothing of what you did is kept.)"
+)
+
 _LONGEST_REASON = 600
 _LONGEST = 1_000
 _CALLED_OFF = "it was called off; nothing was done"
@@ -63,7 +68,7 @@ class Around:
     `directory`: the memory folder, as the model knows it. `provenance`: who acts. `lease`: the token of the owner of
     the lease of `KIND`, taken before. `cancelled`: asked before each answer of the model and before the commit.
     `progress`: told whenever something has happened. `review`: given what is to be done, says of each step whether it
-    may be; of a part all steps are done or none.
+    may be; of a part all steps are done or none. `absorb`: takes in what was edited in files while the model thought.
     """
 
     store: Store
@@ -79,6 +84,7 @@ class Around:
     cancelled: Callable[[], bool] = lambda: False
     progress: Callable[[Progress], None] = lambda _: None
     review: Callable[[Sequence[Planned]], Sequence[bool]] | None = None
+    absorb: Callable[[], object] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +137,8 @@ class Dream:
         except MemstoreError as error:
             return self._failed(in_words(error))
         except KeyboardInterrupt:
-            self._failed(_CALLED_OFF, CALLED_OFF)
+            with suppress(MemstoreError):
+                self._failed(_CALLED_OFF, CALLED_OFF)
             raise
 
     def _look(self) -> Report:
@@ -173,7 +180,7 @@ class Dream:
 
         self._tell(tools.phase, 0)
         budget = around.settings.number("budget.run")
-        return converse(model, request, act, turns=turns, budget=budget, cancelled=around.cancelled)
+        return converse(model, request, act, turns=turns, budget=budget, cancelled=around.cancelled, last=LAST_TURN)
 
     def _ending(self, talk: Talk, whole: Talk) -> RunEnd:
         """How the dream ends after this talk. What did not come to its end does nothing."""
@@ -213,6 +220,7 @@ class Dream:
             answers = dict(zip((step.n for step in planned), review(planned), strict=True))
             parts = {step.part for step in planned if not answers[step.n]}
             rejected = [step for step in planned if step.part in parts]
+        around.absorb()
         if around.cancelled():
             return self._finish(replace(end, outcome="failed", reason=_CALLED_OFF, gate=CALLED_OFF))
         return self._commit(end, [step for step in planned if step not in rejected], rejected, heads)

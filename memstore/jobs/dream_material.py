@@ -25,7 +25,7 @@ MOST_SESSIONS = 50
 """Sessions that are looked into: the newest."""
 MOST_SAID = 60_000
 """Characters of one session that are kept: its end."""
-MOST_LISTED = 1_000
+MOST_LISTED = 600
 """Memories that are listed; the rest is found with Glob and Grep."""
 
 _SAID = {"person": "the person", "assistant": "the agent"}

@@ -18,6 +18,7 @@ from memstore.core.model import LARGEST
 from memstore.core.names import check_path, collision_key
 from memstore.core.plan import encoded
 from memstore.core.quotes import says_enough
+from memstore.core.secrets import masked
 from memstore.errors import InputRefused, NotFound
 from memstore.jobs import showing
 from memstore.jobs.dream_ledger import Ledger, Plan
@@ -273,4 +274,4 @@ def _list(given: Input, name: str) -> Sequence[object]:
 
 def _line(reason: str) -> str:
     encoded(reason)
-    return showing.visible(" ".join(reason.split()))[:_LONGEST_REASON]
+    return masked(showing.visible(" ".join(reason.split())))[:_LONGEST_REASON]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memstore.errors import ModelBusy, ModelDeclined
-from memstore.jobs.dream import CALLED_OFF, KIND, LEASE, NEWS, SHARE
+from memstore.jobs.dream import CALLED_OFF, KIND, LAST_TURN, LEASE, NEWS, SHARE
 from memstore.jobs.llm import ApiModel
 from memstore.jobs.messages import Reply
 from memstore.store import leases, runs, steps
@@ -200,6 +200,7 @@ def test_a_model_that_never_ends_is_stopped_and_nothing_is_done(night: Night):
     night.settings["dream.turns"] = "6"
     end = night.dream(*MERGE[:3], *(reads("port") for _ in range(50))).end
     assert (end.gate, end.turns) == ("turns", 6)
+    assert night.answers()[-1].endswith(LAST_TURN), "it was told"
     assert night.files() == before and night.steps() == []
 
 

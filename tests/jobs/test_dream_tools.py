@@ -301,6 +301,9 @@ def test_no_secret_is_written(night: Night):
     key = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cD3eF5"
     assert "it looks like a secret" in refused(night, edits("port", "a 1\n", f"a 1\n{key}\n"), read=("port",))
     assert all(key not in reason for reason in night.refusals())
+    done(night, reads("port"), (deletes("port", reason=f"it says {key}"),))
+    held = str(night.rows("run_step", "run_event", "operation", "run"))
+    assert "it says" in held and key not in held
 
 
 # What it looks into
