@@ -168,7 +168,9 @@ def api_hold(store: Store, settings: Settings, world: World) -> Hold | None:
     """Why the API is not to be asked now, by work that no fork of a session can do. Raises SettingRefused."""
     try:
         find_endpoint(world.environment)
-    except (ModelUnset, SettingRefused) as error:
+    except ModelUnset as error:
+        return Hold(str(error), "set one where sessions start: this is no work for the client's own fork")
+    except SettingRefused as error:
         return Hold(str(error), error.hint)
     with store.view() as connection:
         spent, unknown = _spent(connection, world.clock())

@@ -19,7 +19,7 @@ import pytest
 from memstore.claude.consolidate_lock import NAME
 from memstore.dream_standing import dream_standing, root_of
 from memstore.dreaming import Dreamed, Dreamer, consider
-from memstore.errors import LeaseHeld
+from memstore.errors import LeaseHeld, ModelError
 from memstore.store import leases, runs
 from memstore.store import settings as kept
 from memstore.store.runs import Outcome
@@ -265,6 +265,13 @@ def test_instructions_that_lead_out_of_the_project_are_not_read(place: Place):
     place.api.steps = [Say("Nothing to do.")]
     assert outcome(place.dream()) == "nothing"
     assert "CLAUDE.md: " not in json.dumps(place.api.bodies[0])
+
+
+def test_without_a_model_nothing_is_begun_and_no_dream_has_failed(place: Place):
+    with pytest.raises(ModelError, match="neither ANTHROPIC_API_KEY nor") as told:
+        Dreamer(place.store, place.desk.world(), place.home).dream("hand")
+    assert "fork" in told.value.hint and place.runs() == []
+    assert not (place.desk.folder / NAME).exists()
 
 
 def test_a_shut_gate_begins_nothing(place: Place):
