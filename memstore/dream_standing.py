@@ -6,6 +6,7 @@ Nothing is written here but the count of sessions, and no model is asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +18,7 @@ from memstore.claude.touched import Touched, touched
 from memstore.core import dream_gates
 from memstore.core.dream_gates import Gate
 from memstore.core.settings import Settings
-from memstore.errors import MemstoreError, SettingRefused
+from memstore.errors import PlaceRefused, SettingRefused
 from memstore.files.claim import read_claim
 from memstore.files.folder import Folder
 from memstore.standing import api_hold
@@ -168,7 +169,7 @@ class Gates:
 
 def dream_standing(store: Store, home: str, world: World, folders: Sequence[str], root: Root | None) -> DreamStanding:
     """How things stand in a store: every gate is looked at, and nothing is written."""
-    gates = Gates(store, home, world, folders, root)
+    gates = Gates(store, home, world, own(store, folders), root)
     walked = tuple(gates.walk("turns", every=True))
     with store.view() as connection:
         newest = runs.newest(connection, KIND, 1)
@@ -181,17 +182,29 @@ def dream_standing(store: Store, home: str, world: World, folders: Sequence[str]
     return DreamStanding(walked, gates.last, run, lease, progress, waiting, gates.odd)
 
 
+def own(store: Store, folders: Sequence[str]) -> list[str]:
+    """Those of these folders that are there and claimed for this store: in another's nothing is looked at or done."""
+    return [path for path in folders if _claimed_root(store, path) is not None]
+
+
 def root_of(store: Store, folders: Sequence[str]) -> Root | None:
     """The repository of a store, by the claim of a folder that it is shown in; None where it is gone."""
     for path in folders:
-        try:
-            folder = Folder.open(path)
-            if folder is None:
-                continue
-            with folder:
-                claim = read_claim(folder)
-            if claim is not None and claim.store == store.id:
-                return find_root(claim.root)
-        except MemstoreError:  # this folder tells nothing; another one may
-            continue
+        claimed = _claimed_root(store, path)
+        if claimed is not None:
+            with suppress(PlaceRefused):  # another folder may be claimed for where it is now
+                return find_root(claimed)
     return None
+
+
+def _claimed_root(store: Store, path: str) -> str | None:
+    """The root that a folder is claimed for by this store."""
+    try:
+        folder = Folder.open(path)
+        if folder is None:
+            return None
+        with folder:
+            claim = read_claim(folder)
+    except PlaceRefused:  # it cannot be looked into
+        return None
+    return claim.root if claim is not None and claim.store == store.id else None

@@ -19,7 +19,7 @@ from memstore.core.model import SHELF, Provenance
 from memstore.core.settings import key_of
 from memstore.dream_hold import DreamHold
 from memstore.dream_inputs import inputs
-from memstore.dream_standing import By, Gates, root_of
+from memstore.dream_standing import By, Gates, own, root_of
 from memstore.errors import ClientDreams, LeaseHeld, MemstoreError, ModelError
 from memstore.extracting import ApiOf
 from memstore.jobs.dream import Around, Dream, Report
@@ -60,7 +60,7 @@ class Dreamer:
         self._store = store
         self._world = world
         self._home = home
-        self._folders = folders_of(store)
+        self._folders = own(store, folders_of(store))
         self._root = root or root_of(store, self._folders)
         self._progress = progress
         self._review = review

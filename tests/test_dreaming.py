@@ -267,6 +267,18 @@ def test_instructions_that_lead_out_of_the_project_are_not_read(place: Place):
     assert "CLAUDE.md: " not in json.dumps(place.api.bodies[0])
 
 
+def test_in_a_folder_that_is_another_stores_by_now_no_lock_is_taken(place: Place):
+    second = place.desk.second()
+    second.sync(0)
+    claim = second.folder / ".memstore"
+    claim.write_text(claim.read_text().replace(place.store.id, "01890000-0000-7000-8000-00000000000f"))
+    (second.folder / NAME).mkdir()
+    place.api.steps = [Say("Nothing to do.")]
+    dreamed = place.dream()
+    assert (outcome(dreamed), dreamed.said) == ("nothing", ())
+    assert (place.desk.folder / NAME).exists()
+
+
 def test_without_a_model_nothing_is_begun_and_no_dream_has_failed(place: Place):
     with pytest.raises(ModelError, match="neither ANTHROPIC_API_KEY nor") as told:
         Dreamer(place.store, place.desk.world(), place.home).dream("hand")
