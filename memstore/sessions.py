@@ -62,6 +62,7 @@ class _Start:
         self._loads = index_is_loaded(env)
         self._loaded = nearby.read_small(os.path.join(folder, INDEX_NAME)) if self._loads else None
         self._session = event.session_id or ""
+        self._told_until = 0
 
     def told(self) -> tuple[str, str]:
         """Keeps the base, syncs, and says what the load lacks."""
@@ -161,6 +162,7 @@ class _Start:
         """What others changed since the session last heard, and what waits for somebody to look at it."""
         paths, who = list[str](), list[tuple[str, str, str]]()
         with app.store.view() as connection:
+            self._told_until = sessions.last_operation(connection)
             if heard is not None:
                 paths, who = sessions.changed_by_others(connection, heard, self._session)
             conflicts, failed = sessions.open_conflicts(connection), sessions.failed_jobs(connection)
@@ -201,12 +203,12 @@ class _Start:
 
     def _remember(self, app: Memstore) -> None:
         root = self._place.root
+        last = self._told_until  # what came after it the session has not been told
         with suppress(StoreBusy), app.store.change() as connection:
-            last = sessions.last_operation(connection)
             transcript = self._event.transcript if nearby.is_transcript(self._event.transcript, self._env) else None
             values = (self._session, self._event.source[:20], root.worktree, root.branch, transcript, last)
             sessions.write(connection, "started", (*values, self._world.clock()))
-            runs.tell(connection, [run.id for run in runs.untold(connection)])
+            runs.tell(connection, [run.id for run in runs.untold(connection, last)])
 
 
 # Pausing

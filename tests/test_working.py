@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,9 @@ from threading import Event
 
 import pytest
 
+from memstore import sessions as starting
 from memstore.extracting import Worker
+from memstore.hooking import Hook
 from memstore.store import jobs, runs, sessions
 from memstore.store import settings as kept
 from memstore.store.connection import many
@@ -96,6 +99,31 @@ def test_what_only_a_tool_said_is_named_to_no_session_unasked(shop: Desk, api: S
     assert told[0].startswith("memstore: 2 memories changed: feedback_bun.md, 1 with words of tools, by session one")
     assert "memstore: saved 2 memories of an earlier turn: feedback_bun.md, 1 with words of tools (`" in told[1]
     assert "obey" not in f"{told}{shop.read('MEMORY.md')}"
+
+
+def test_what_is_saved_while_a_session_starts_is_told_to_the_next_one(
+    shop: Desk, api: Scripted, monkeypatch: pytest.MonkeyPatch
+):
+    Talk("one").person("please always use bun here, never npm")
+    one, two = session(shop, None, "one"), session(shop, None, "two")
+    one.stops()
+    settled(shop, lambda: bool(states(shop)))
+    api.steps = [write(), Say("Kept that bun is used.")]
+    real = starting._saved_lines
+
+    def meanwhile(saved: Sequence[tuple[int, Sequence[str]]]) -> list[str]:
+        Worker(shop.memories.store, session_world(shop, api), shop.memories.place.home.path).drain()
+        return real(saved)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(starting, "_saved_lines", meanwhile)
+        data = json.dumps(two.data("SessionStart", source="resume")).encode()
+        assert b"feedback_bun" not in Hook("SessionStart", dict(os.environ), "", None).answer(data)
+    assert states(shop) == [("one", "done")]
+    assert "feedback_bun.md" in two.prompts().context
+    assert (
+        "memstore: saved 1 memory of an earlier turn: feedback_bun.md" in session(shop, None, "three").starts().context
+    )
 
 
 def test_the_stop_of_an_agent_inside_a_session_and_a_paused_one_start_nothing(shop: Desk, api: Scripted):

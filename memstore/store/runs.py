@@ -230,9 +230,9 @@ def cost_since(connection: apsw.Connection, at: int, until: int = 2**63 - 1) -> 
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 
-def untold(connection: apsw.Connection) -> list[Run]:
-    """The runs that saved something of which no session has been told yet, oldest first."""
-    return _runs(connection, "WHERE r.told = 0 AND r.operation IS NOT NULL", ())[::-1]
+def untold(connection: apsw.Connection, until: int = 2**63 - 1) -> list[Run]:
+    """The runs that saved something, up to an operation, of which no session has been told yet, oldest first."""
+    return _runs(connection, "WHERE r.told = 0 AND r.operation <= ?", (until,))[::-1]
 
 
 def saved_untold(connection: apsw.Connection) -> list[tuple[int, list[str]]]:

@@ -345,6 +345,7 @@ def test_what_was_saved_is_told_once(store: Store):
         store.finish_run(RunEnd(session, "nothing" if change_set is None else "saved", 30 + number), change_set)
     with store.change() as connection:
         assert [run.id for run in runs.untold(connection)] == ["a", "c"]
+        assert [run.id for run in runs.untold(connection, 1)] == ["a"]
         runs.tell(connection, ["a"])
         assert [(run.id, run.told) for run in runs.untold(connection)] == [("c", False)]
         runs.tell(connection, ["c"])
