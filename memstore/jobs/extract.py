@@ -282,7 +282,8 @@ class Extraction:
         with self._around.store.view() as connection:
             row = runs.in_a_row(connection, KIND, self._job.session, UNFINISHED)
         if row + 1 >= _IN_A_ROW:
-            told = f"{row + 1} runs in a row had more to do when they ended (extract.turns, extract.files, budget.run)"
+            told = f"{row + 1} runs in a row had more to do when they ended (raise extract.turns, extract.files or"
+            told += " budget.run, then `memstore extract retry`)"
             return replace(end, reason=told, park=True, gate=UNFINISHED)
         return replace(end, outcome="more", reason=f"{why}; {_LEFT}", gate=UNFINISHED)
 

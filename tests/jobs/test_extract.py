@@ -259,7 +259,10 @@ def test_three_runs_in_a_row_that_did_not_end_are_enough_and_what_they_saved_sta
         end = scene.turn(step) if number == 0 else scene_again(scene, [step])
         outcomes.append(end.outcome)
     assert outcomes == ["more", "more", "failed"]
-    assert end.reason == "3 runs in a row had more to do when they ended (extract.turns, extract.files, budget.run)"
+    assert end.reason == (
+        "3 runs in a row had more to do when they ended (raise extract.turns, extract.files or budget.run,"
+        " then `memstore extract retry`)"
+    )
     assert len(scene.files()) == 3 and scene.cursor() is None
     assert scene.jobs()[-1] == ("more", "failed", 1, None)
     assert scene.job_note() == end.reason
