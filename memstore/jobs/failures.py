@@ -225,6 +225,10 @@ def _way_hint(endpoint: Endpoint, met: list[BaseException]) -> str:
         return "where your network has certificates of its own, name them in SSL_CERT_FILE"
     if endpoint.address.own:
         return "see whether this machine is on the network, and whether it needs a proxy (HTTPS_PROXY)"
+    if any(isinstance(one, ssl.SSLError) for one in met):
+        return f"see whether what {BASE} names speaks plain http://"
+    if any(isinstance(one, socket.gaierror) for one in met):
+        return f"see that the name in {BASE} is spelt right, and that this machine is on its network"
     return f"see whether what {BASE} names is running"
 
 

@@ -406,6 +406,7 @@ def test_a_gateway_that_is_not_there_is_named(api: Scripted):
 def test_a_host_that_has_no_address_is_named():
     error = failed({"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": "http://gateway.invalid"})
     assert str(error) == "gateway.invalid cannot be reached: no address is known for this name"
+    assert error.hint == "see that the name in ANTHROPIC_BASE_URL is spelt right, and that this machine is on its network"
 
 
 def test_a_proxy_that_is_not_there_is_named(api: Scripted, monkeypatch: pytest.MonkeyPatch):
@@ -493,6 +494,7 @@ def test_plain_http_where_tls_was_expected_is_told():
     with talking(lambda connection: connection.sendall(b"HTTP/1.1 400 Bad\r\n\r\n")) as port:
         error = failed({"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": f"https://127.0.0.1:{port}"})
     assert str(error) == f"127.0.0.1:{port} cannot be reached: it does not speak TLS as it should"
+    assert error.hint == "see whether what ANTHROPIC_BASE_URL names speaks plain http://"
 
 
 def test_certificates_that_cannot_be_read_are_told(api: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
