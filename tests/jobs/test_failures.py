@@ -406,7 +406,9 @@ def test_a_gateway_that_is_not_there_is_named(api: Scripted):
 def test_a_host_that_has_no_address_is_named():
     error = failed({"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": "http://gateway.invalid"})
     assert str(error) == "gateway.invalid cannot be reached: no address is known for this name"
-    assert error.hint == "see that the name in ANTHROPIC_BASE_URL is spelt right, and that this machine is on its network"
+    assert (
+        error.hint == "see that the name in ANTHROPIC_BASE_URL is spelt right, and that this machine is on its network"
+    )
 
 
 def test_a_proxy_that_is_not_there_is_named(api: Scripted, monkeypatch: pytest.MonkeyPatch):
