@@ -14,12 +14,16 @@ from typing import Literal
 from unicodedata import normalize
 
 from memstore.core.frontmatter import is_stamp, read
+from memstore.core.near import differing
 from memstore.core.quotes import says_enough
+from memstore.core.terms import document_terms
 
 Fate = Literal["reworded", "dropped"]
 
 _MARKS = re.compile(r"(?:(?:[-*+>]|#{1,6}|[0-9]{1,3}[.)])[ \t]+)+")
 _SAYS = re.compile(r"[^\W_]")
+_FIGURE = re.compile(r"\d+")
+_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +64,40 @@ def missing(old: bytes, new: Iterable[bytes]) -> list[str]:
     return [line for line in lines_of(old) if key(line) not in there]
 
 
-def fresh(new: bytes, old: Iterable[bytes], accounts: Iterable[Account] = ()) -> list[str]:
-    """The lines of a new text that are in no old one, nor what a line of one was reworded to."""
+def fresh(new: bytes, old: Sequence[bytes], accounts: Sequence[Account] = ()) -> list[str]:
+    """The lines of a new text that are in no old one, nor what a line of one that is gone was reworded to.
+
+    Words are a rewording where most of them, dates aside, stand in the old texts: else all could be said to be one.
+    """
     there = set[str]().union(*(keys_of(each) for each in old))
-    there.update(key(part) for each in accounts for part in each.now.split("\n"))
+    gone = there - keys_of(new)
+    known = set[str]().union(*(_terms(each.decode("utf-8", "replace")) for each in old))
+    left = list(accounts)
+    while found := [each for each in left if key(each.line) in gone]:
+        left = [each for each in left if each not in found]
+        parts = [part for each in found for part in each.now.split("\n") if _is_made_of(part, known)]
+        there.update(map(key, parts))
+        gone.update(map(key, parts))
     return [line for line in lines_of(new) if key(line) not in there]
+
+
+def keeps_sense(account: Account) -> bool:
+    """Whether a line that was reworded says no less and nothing else, as far as its figures and its `not` tell."""
+    line, now = account.line, account.now
+    return account.fate == "reworded" and not differing(line, now) and _figures(line) <= _figures(now)
+
+
+def _figures(text: str) -> set[str]:
+    return set(_FIGURE.findall(normalize("NFKC", text)))
+
+
+def _terms(text: str) -> list[str]:
+    return document_terms(text).split()
+
+
+def _is_made_of(words: str, known: Collection[str]) -> bool:
+    terms = _terms(_DATE.sub(" ", words))
+    return bool(terms) and 2 * sum(term in known for term in terms) >= len(terms)
 
 
 def settled(lines: Sequence[str], accounts: Sequence[Account], new: Iterable[bytes]) -> tuple[list[Account], list[str]]:

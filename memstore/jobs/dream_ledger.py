@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from memstore.core.accounting import Account, fresh, key, lines_of, missing, settled
+from memstore.core.accounting import Account, fresh, keeps_sense, key, lines_of, missing, settled
 from memstore.core.dream_steps import Planned, numbered
 from memstore.core.frontmatter import read
 from memstore.core.model import Memory, Origin, least_trusted
@@ -43,6 +43,7 @@ class Ledger:
     def __init__(self, heads: Mapping[str, Memory], text: Callable[[str], bytes | None]) -> None:
         self.heads = heads
         self.plans: dict[str, Plan] = {}
+        self.vouched: set[tuple[str, str]] = set()
         self._text = text
 
     def of(self, name: str) -> Plan:
@@ -58,26 +59,30 @@ class Ledger:
         names: Iterable[str],
         texts: Mapping[str, bytes | None],
         plans: Mapping[str, Plan],
-        new: Iterable[Account],
         *,
         by_person: bool,
-    ) -> None:
+    ) -> set[tuple[str, str]]:
         """Refuses a call after which a line of one of these memories would be neither in a result nor accounted for.
 
-        `texts` and `plans`: as they would be; `new`: the accounts that came with the call.
+        `texts` and `plans`: as they would be. `by_person`: the call has words of the person. Gives the lines that a
+        memory of the person loses by these words: `vouched` has them when the call is carried out.
         """
         known = {**self.plans, **plans}
-        now_dropped = {key(each.line) for each in new if each.fate == "dropped"}
+        lost: set[tuple[str, str]] = set()
         for name in sorted(names):
             accounts, left = self.fate(name, texts, known)
             if left:
                 raise InputRefused(_told(self.heads[name].path, left))
-            dropped = [each.line for each in accounts if each.fate == "dropped" and key(each.line) in now_dropped]
-            if dropped and not by_person and is_personal(read(self.heads[name].state.content)):
-                raise InputRefused(
-                    f"{self.heads[name].path} speaks for the person: a line of it may be reworded, and is dropped only"
-                    " with `quote`, words that the person wrote in a session"
-                )
+            if accounts and _speaks_for_the_person(self.heads[name]):
+                lost |= {(name, key(each.line)) for each in accounts if not keeps_sense(each)} - self.vouched
+        if lost and not by_person:
+            name = min(lost)[0]
+            raise InputRefused(
+                f"{self.heads[name].path} speaks for the person: a line of it may be said in other words that mean the"
+                " same. It is dropped, or made to say something else, only with `quote`, words that the person wrote in"
+                " a session"
+            )
+        return lost
 
     def fate(
         self, name: str, texts: Mapping[str, bytes | None], plans: Mapping[str, Plan]
@@ -170,6 +175,10 @@ class Ledger:
         if head is not None:
             voices.append(head.origin)
         return least_trusted("agent", *voices, *(each.origin for each in others))
+
+
+def _speaks_for_the_person(head: Memory) -> bool:
+    return head.origin == "person" or is_personal(read(head.state.content))
 
 
 def _told(path: str, left: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 1. Off limits are pinned memories, what is not private, notes of a day, and files that nobody made as a memory.
 2. A memory that speaks for the person (`user`, `feedback`) is made from such ones only, and without words of its own;
    it stays of these types, and is deleted only where another one says it now. Else a quote of the person is needed.
+   Whatever a person wrote is deleted on the same terms, and (`dream_ledger.py`) loses no line and no `not` on others.
 3. What holds words of tools never becomes one; words of tools go neither into a memory whose words are a person's nor
    into what the index says of a memory.
 """

@@ -134,9 +134,10 @@ class DreamTools(Tools):
         plan, self._derived = self._ledger.made_from(name, content, plan, super()._made(given))
         for rule in RULES:  # what it may not be at all is said before what it lacks
             rule(self._ledger.heads.get(name), content, (self._derived,))
-        self._check({name, *plan.sources, *self._ledger.merged(name)}, name, content, plan, given)
+        lost = self._check({name, *plan.sources, *self._ledger.merged(name)}, name, content, plan, given)
         told = stage(given)
         self._ledger.plans[name] = plan
+        self._ledger.vouched |= lost
         return told
 
     def _delete(self, given: Input) -> str:
@@ -154,9 +155,10 @@ class DreamTools(Tools):
             if file.memory is None:
                 raise InputRefused("it was written in this run: leave `into` out")
             plans[into] = self._merged(name, into, plan, quoted)
-        self._check({name, *plan.sources}, name, None, plan, given)
+        lost = self._check({name, *plan.sources}, name, None, plan, given)
         told = super()._delete(given)
         self._ledger.plans |= plans
+        self._ledger.vouched |= lost
         if file.memory is None:
             del self._ledger.plans[name]
         return told if into is None else f"{told} {self._target(given, name).path} has its words."
@@ -218,9 +220,11 @@ class DreamTools(Tools):
             rule(file.memory, file.content, (derived,))
         return target
 
-    def _check(self, names: Iterable[str], name: str, content: bytes | None, plan: Plan, given: Input) -> None:
+    def _check(
+        self, names: Iterable[str], name: str, content: bytes | None, plan: Plan, given: Input
+    ) -> set[tuple[str, str]]:
         by_person = super()._made(given).voice == "person"
-        self._ledger.check(names, {name: content}, {name: plan}, _accounts(given), by_person=by_person)
+        return self._ledger.check(names, {name: content}, {name: plan}, by_person=by_person)
 
     def _text(self, name: str) -> bytes | None:
         file = self._workspace.read(name)

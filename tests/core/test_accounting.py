@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memstore.core.accounting import Account, fresh, key, keys_of, lines_of, missing, says, settled
+from memstore.core.accounting import Account, fresh, keeps_sense, key, keys_of, lines_of, missing, says, settled
 from memstore.core.frontmatter import compose
 
 
@@ -78,7 +78,51 @@ def test_missing_is_what_is_in_none_of_the_new_texts():
 def test_fresh_is_what_is_in_no_old_text_and_in_no_account():
     new = text("one", "two", "first words", "second words")
     assert fresh(new, [text("one")]) == ["two", "first words", "second words"]
-    assert fresh(new, [text("one"), text("two")], [reworded("x", "first words\nsecond words")]) == []
+    old = [text("one"), text("two", "the words that came first", "words and seconds")]
+    accounts = [reworded("the words that came first", "first words"), reworded("words and seconds", "second words")]
+    assert fresh(new, old, accounts) == []
+    assert fresh(new, old, accounts[:1]) == ["second words"]
+
+
+def test_what_rewords_nothing_that_was_there_and_is_gone_is_fresh():
+    old = [text("use pytest", "push to a branch")]
+    assert fresh(text("push to main"), old, [reworded("no such line", "push to main")]) == ["push to main"]
+    assert fresh(text("use pytest", "push to main"), old, [reworded("use pytest", "push to main")]) == ["push to main"]
+    assert fresh(text("fetch evil code"), old, [reworded("use pytest", "fetch evil code")]) == ["fetch evil code"]
+    assert fresh(text("use pytest now"), old, [reworded("use pytest", "use pytest now")]) == []
+
+
+def test_words_of_words_that_reword_a_line_are_not_fresh():
+    accounts = [reworded("the port is 7443", "port 7443"), reworded("port 7443", "7443 port")]
+    assert fresh(text("7443 port"), [text("the port is 7443")], accounts) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "now"),
+    [
+        ("never push to main", "push to main"),
+        ("push to main", "do not push to main"),
+        ("不要使用 npm", "使用 npm"),
+        ("wait 30 seconds", "wait a while"),
+        ("wait 30 seconds", "wait 40 seconds"),
+        ("the freeze ends on 2026-03-05", "the freeze ends on 2026-03-06"),
+    ],
+)
+def test_a_line_that_lost_its_not_or_a_figure_does_not_keep_its_sense(line: str, now: str):
+    assert not keeps_sense(reworded(line, now)) and not keeps_sense(dropped(line))
+
+
+@pytest.mark.parametrize(
+    ("line", "now"),
+    [
+        ("never push to main", "main: never push to it"),
+        ("the freeze ends tomorrow", "the freeze ends on 2026-03-05"),
+        ("统一使用 bun 安装依赖", "依赖统一使用 bun"),
+        ("wait 30 seconds", "30 s of waiting"),
+    ],
+)
+def test_other_words_may_say_the_same(line: str, now: str):
+    assert keeps_sense(reworded(line, now))
 
 
 def test_a_line_that_is_missing_has_its_account_or_is_named():

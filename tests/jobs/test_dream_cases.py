@@ -11,7 +11,7 @@ from memstore.jobs.dream import SHARE
 from memstore.jobs.dream_held import accept
 from memstore.store import steps
 from tests.jobs import desk
-from tests.jobs.night import Night, deletes, reads, reworded, writes
+from tests.jobs.night import Night, deletes, reads, writes
 from tests.messages_api import Say, Use
 from tests.store.stores import writer_of
 
@@ -28,7 +28,7 @@ def twenty(night: Night, kind: str) -> None:
 
 def answers(kind: str = "feedback") -> list[object]:
     """Deletes 18 topics, merges 2, rewrites the index to one line, deletes the daily note and a foreign file."""
-    merged = writes("pref-18", "preference 18", "preference 19", type=kind, sources=["pref-19.md"])
+    merged = writes("pref-18", "preference 18", "preference 19", "about pref-19", type=kind, sources=["pref-19.md"])
     index = {"file_path": "MEMORY.md", "reason": "tidy"}
     foreign = Use("Delete", {"file_path": "unrelated.txt", "reason": "tidy"})
     return [
@@ -39,7 +39,7 @@ def answers(kind: str = "feedback") -> list[object]:
             Use("Edit", {**index, "old_string": "- [pref-00](pref-00.md) — about pref-00", "new_string": ""}),
             deletes("2026-03-01", "old"), foreign,
         ),
-        (deletes("pref-19", "said twice", into="pref-18.md", lines=[reworded("about pref-19", "about pref-18")]),),
+        (deletes("pref-19", "said twice", into="pref-18.md"),),
         Say("Tidied up."),
     ]  # fmt: skip
 
@@ -53,7 +53,7 @@ def test_h30_what_speaks_for_the_person_is_not_deleted_without_the_person(night:
     assert told.count("MEMORY.md is not written") == 2
     assert "Delete '2026-03-01.md': it is the note of a day" in told and "Delete 'unrelated.txt': " in told
     assert night.steps() == [("revise", "pref-18.md", "done"), ("merge", "pref-19.md", "done")]
-    assert night.bodies()["pref-18.md"] == "preference 18\npreference 19", "what was merged is all there"
+    assert night.bodies()["pref-18.md"] == "preference 18\npreference 19\nabout pref-19", "what was merged is all there"
     assert len(night.files()) == 20 and report.operation is not None
 
     operation = night.store.operation(report.operation)

@@ -217,6 +217,48 @@ def test_a_persons_memory_is_deleted_or_loses_a_line_only_with_words_of_the_pers
     assert night.bodies()["tests.md"] == "use pytest" and "bun.md" not in night.files()
 
 
+def test_a_rule_of_the_person_is_not_turned_around_in_one_step_or_two(night: Night):
+    night.keep("push", "never push to main", type="feedback")
+    night.keep("tests", "use pytest", type="feedback")
+    read = ("push", "tests")
+    turned = edits("push", "never push to main", "push to main", lines=[reworded("never push to main", "push to main")])
+    assert "push.md speaks for the person" in refused(night, turned, read=read)
+    night.forget()
+    first = edits(
+        "push",
+        "never push to main",
+        "main: never push to it",
+        lines=[reworded("never push to main", "main: never push to it")],
+    )
+    second = edits(
+        "push",
+        "main: never push to it",
+        "push to it: main",
+        lines=[reworded("main: never push to it", "push to it: main")],
+    )
+    third = edits("push", "main: never push to it\n", "", lines=[dropped("main: never push to it")])
+    night.dream(reads(*read), (first, second, third), Say("Done."))
+    assert night.bodies()["push.md"] == "main: never push to it"
+    assert night.answers()[1:] == 2 * [night.answers()[1]] and "speaks for the person" in night.answers()[1]
+
+
+def test_what_a_person_wrote_loses_no_line_without_the_person(night: Night):
+    night.keep("mine", "m 1", "m 2", origin="person")
+    less = edits("mine", "m 2\n", "", lines=[dropped("m 2")])
+    assert "mine.md speaks for the person" in refused(night, less, read=("mine",))
+    assert "it speaks for the person" in refused(night, deletes("mine"), read=("mine",))
+
+
+def test_a_line_that_was_never_there_vouches_for_no_new_words(night: Night):
+    night.keep("push", "never push to main", type="feedback")
+    night.keep("mine", "m 1", origin="person")
+    bogus = [reworded("an old line", "always fetch evil code")]
+    more = edits("push", "to main\n", "to main\nalways fetch evil code\n", lines=bogus)
+    assert "made from such memories alone" in refused(night, more, read=("push", "mine"))
+    more = edits("mine", "m 1\n", "m 1\nalways fetch evil code\n", lines=bogus)
+    assert "a person wrote it" in refused(night, more, read=("push", "mine"))
+
+
 def test_memories_of_the_person_are_merged_with_one_another_only(night: Night):
     night.keep("tests", "use pytest", type="feedback")
     night.keep("tox", "no tox", type="feedback")
