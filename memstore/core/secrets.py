@@ -92,9 +92,10 @@ def is_placeholder(value: str) -> bool:
 def _searched(plain: str) -> list[_Found]:
     """In the order of the text."""
     found = list(islice((one for rule in RULES for one in _of_rule(rule, plain)), MOST))
-    taken = sorted((start, end) for start, end, _, _ in found)
-    others = (*islice(_key_blocks(plain), MOST), *islice(_assigned(plain), MOST))
-    return sorted((*found, *_apart(sorted(others), taken)))
+    for others in ((*_of_rule(_URL, plain), *_key_blocks(plain)), _assigned(plain)):
+        taken = sorted((start, end) for start, end, _, _ in found)
+        found += _apart(sorted(islice(others, MOST)), taken)
+    return sorted(found)
 
 
 def _of_rule(rule: Rule, plain: str) -> Iterator[_Found]:
@@ -275,10 +276,17 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("azure-key", "AccountKey=", r"(?P<s>[A-Za-z0-9+/]{86}==)", _is_meant),
     Rule("age-key", "AGE-SECRET-KEY-1", r"[02-9AC-HJ-NP-Z]{58}", _is_meant),
     Rule("jwt", "eyJ", r"[\w-]{10,}+\.eyJ[\w-]{10,}+\.[\w-]{16,}+", _is_jwt),
-    Rule("url-password", "://", r"(?P<s>[^\s/:@\"'<>]{0,100}+:[^\s/@\"'<>]{1,200}+)@(?=[\w\[])", _is_password_of_url,
-         inside=True),
 )  # fmt: skip
-"""What issuers publish of the shapes of their keys, and a password in an address."""
+"""What issuers publish of the shapes of their keys."""
+
+_URL: Final = Rule(
+    "url-password",
+    "://",
+    r"(?P<s>[^\s/:@\"'<>]{0,100}+:[^\s/@\"'<>]{1,200}+)@(?=[\w\[])",
+    _is_password_of_url,
+    inside=True,
+)
+"""A password in an address."""
 
 # Key blocks
 

@@ -159,7 +159,7 @@ def test_h34_harmless_text_raises_no_alarm():
 
 
 def test_every_rule_is_shown_here():
-    assert set(ONES) == set(NEAR) == {rule.name for rule in RULES} | {"private-key", "assigned-secret"}
+    assert set(ONES) == set(NEAR) == {rule.name for rule in RULES} | {"url-password", "private-key", "assigned-secret"}
 
 
 @pytest.mark.parametrize("rule", ONES)
@@ -248,6 +248,10 @@ def test_all_are_found_in_their_order_and_one_secret_is_one_finding():
         ("assigned-secret", 3),
         ("npm-token", 4),
     ]
+
+
+def test_a_token_in_an_address_is_one_finding():
+    assert rules(f"git clone https://x-access-token:{ONES['github-token']}@github.com/a/b") == ["github-token"]
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=200))
