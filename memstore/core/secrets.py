@@ -178,6 +178,7 @@ _ALGORITHM: Final = re.compile(
 )
 _HEX: Final = re.compile(r"[0-9a-fA-F]+")
 _CHUNKS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+_DIGIT: Final = re.compile(r"[0-9]")
 _STRONG: Final = re.compile(r"[!@#$%^&*~]")
 
 
@@ -195,20 +196,21 @@ def _looks_random(value: str) -> bool:
 
 def _is_secret_value(value: str, *, password: bool) -> bool:
     """Whether what is assigned to a name that says so is a secret."""
-    if (
-        not any(map(str.isdigit, value))
-        or is_placeholder(value)
-        or _REFERENCE.match(value)
-        or _ID_OR_DATE.fullmatch(value)
-        or _ALGORITHM.search(value)
-    ):
+    if not _DIGIT.search(value) or not value.isascii():
         return False
     if _HEX.fullmatch(value):
-        return len(value) >= 32 and _entropy(value) > 3
-    if password:
-        marks = _STRONG.search(value) and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-        return len(value) >= 8 and value.isascii() and (bool(marks) or _looks_random(value))
-    return len(value) >= 16 and value.isascii() and _looks_random(value) and _entropy(value) > 3
+        fits = len(value) >= 32 and _entropy(value) > 3
+    elif password:
+        fits = len(value) >= 8 and (_looks_random(value) or _has_marks(value))
+    else:
+        fits = len(value) >= 16 and _looks_random(value) and _entropy(value) > 3
+    return fits and not (
+        is_placeholder(value) or _REFERENCE.match(value) or _ID_OR_DATE.fullmatch(value) or _ALGORITHM.search(value)
+    )
+
+
+def _has_marks(value: str) -> bool:
+    return _STRONG.search(value) is not None and any(map(str.isalpha, value))
 
 
 def _is_password_of_url(value: str) -> bool:
