@@ -32,6 +32,7 @@ MemstoreError
 │       ├── ModelUnauthorized    the key or token is refused, or may not do this
 │       ├── ModelNotFound        there is no model of that name
 │       ├── ModelDeclined        the API does not take the request as it is
+│       │   └── ModelFull        ... as it is larger than the model takes
 │       ├── ModelBusy            over a limit, overloaded or out of order
 │       ├── ModelUnreachable     no connection, a connection that broke off, or no Messages API at that address
 │       └── ModelAnswer          what came back is no answer of the Messages API
@@ -275,6 +276,10 @@ class ModelNotFound(ModelError):
 
 class ModelDeclined(ModelError):
     """The API does not take the request as it is: too large, unpaid, or not as it wants it."""
+
+
+class ModelFull(ModelDeclined):
+    """The request is larger than the model takes: a smaller one may pass."""
 
 
 class ModelBusy(ModelError):

@@ -22,6 +22,7 @@ from memstore.errors import (
     MemstoreError,
     ModelBusy,
     ModelError,
+    ModelFull,
     ModelUnauthorized,
     NotFound,
     SettingRefused,
@@ -39,7 +40,7 @@ from memstore.jobs.saves import own_saves
 from memstore.jobs.secrecy import without_secrets
 from memstore.jobs.team import no_double
 from memstore.jobs.tools import Tools
-from memstore.jobs.window import Window, window
+from memstore.jobs.window import LEAST, MOST, Window, window
 from memstore.jobs.workspace import RULES, Workspace
 from memstore.store import ending, runs, sessions
 from memstore.store.jobs import BACK_OFF, DECLINED, LONGEST_WAIT, Job
@@ -128,6 +129,7 @@ class Extraction:
         self._tools: Tools | None = None
         self._over = PassedOver(frozenset(), frozenset(), frozenset())
         self._branch = ""
+        self._model: Metered | None = None
         self.workspace: Workspace | None = None
 
     def run(self) -> RunEnd:
@@ -170,10 +172,16 @@ class Extraction:
         if shut is not None:
             end = RunEnd(self._id, "skipped", 0, shut.reason, gate=shut.gate)
             return self._finish(end, reading if shut.advance else None)
-        part = window(reading.entries, over.all)
-        if part.shortened and self._around.fork is None:  # a fork has them in its conversation
-            self._notes.append(f"{_count(part.shortened, 'long message')} of the person could not be shown in full")
-        return self._think(part, _as_far(job.transcript, mark, part) if part.more else reading, reading)
+        most, notes = MOST, self._notes
+        while True:
+            part = window(reading.entries, over.all, most)
+            if part.shortened and self._around.fork is None:  # a fork has them in its conversation
+                told = f"{_count(part.shortened, 'long message')} of the person could not be shown in full"
+                self._notes = [*notes, told]
+            read, most = _as_far(job.transcript, mark, part) if part.more else reading, most // 2
+            thought = self._think(part, read, reading, least=most < LEAST)
+            if thought is not None:
+                return thought
 
     # What is there
 
@@ -205,8 +213,11 @@ class Extraction:
 
     # The model
 
-    def _think(self, part: Window, read: Reading, there: Reading) -> RunEnd:
-        """Has a part looked at. `read`: what is read with it; `there`: and with what comes after it."""
+    def _think(self, part: Window, read: Reading, there: Reading, *, least: bool) -> RunEnd | None:
+        """Has a part looked at. `read`: what is read with it; `there`: and with what comes after it.
+
+        None: the model takes no part of this size, and a smaller one (this is not the `least`) may be tried.
+        """
         around = self._around
         self._branch = next((entry.branch for entry in reversed(part.shown) if entry.branch), "")
         team = around.team()
@@ -214,12 +225,14 @@ class Extraction:
         space = self.workspace = Workspace(around.store, around.shelf, around.new_id, around.clock, rules, team, most)
         tools = self._tools = Tools(space, part.shown, around.directory, around.clock, programs=around.programs)
         listed = manifest(file.memory for file in space.files() if file.memory)
-        model = Metered(around.model, around.store, self._id)
+        model = self._model = self._model or Metered(around.model, around.store, self._id)
         if around.fork is None:
             request = self._request(part, listed, tools, team=bool(team))
         else:
             request = around.fork.request(part, there.entries, listed, team=bool(team))
         talk = self._converse(model, request, tools)
+        if isinstance(talk.error, ModelFull) and not least:
+            return None
         for _ in range(_ATTEMPTS):
             end = self._ending(talk, model.talk, len(part.shown))
             whole = end.outcome in ("saved", "nothing") or end.gate == DECLINED

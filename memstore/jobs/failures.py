@@ -13,6 +13,7 @@ from memstore.errors import (
     ModelBusy,
     ModelDeclined,
     ModelError,
+    ModelFull,
     ModelNotFound,
     ModelUnauthorized,
     ModelUnreachable,
@@ -42,6 +43,8 @@ _REASONS = {
 }
 _UNKNOWN_MODEL = re.compile(r"not.?found|not exist|unknown|invalid model|no such|not available", re.IGNORECASE)
 
+_TOO_LARGE = re.compile(r"too long|context (?:limit|length|window|size)", re.IGNORECASE)
+
 
 def of_kind(endpoint: Endpoint, model: str, kind: str, message: str) -> ModelError:
     """The error for one that the API tells inside an answer."""
@@ -66,8 +69,8 @@ def of_status(endpoint: Endpoint, model: str, status: int, body: object, wait: f
         return _busy(endpoint, status, told, wait)
     if status == 402 or "credit" in said.lower() or "billing" in said.lower():
         return ModelDeclined(f"{host} wants to be paid first {told}", hint="see to the account's plan and credit")
-    if status == 413 or "too long" in said.lower():
-        return ModelDeclined(f"the request is too large for {host} {told}")
+    if status == 413 or _TOO_LARGE.search(said):
+        return ModelFull(f"the request is too large for {host} {told}")
     return ModelDeclined(f"{host} does not take the request {told}", hint=_gateway_hint(endpoint))
 
 

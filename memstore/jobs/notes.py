@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from memstore.core.model import NOTES, NOTES_KIND, Memory
 from memstore.core.notes_text import TEMPLATE, check_change, path_of
-from memstore.errors import InputRefused, MemstoreError, SettingRefused, StoreUnavailable
+from memstore.errors import InputRefused, MemstoreError, ModelFull, SettingRefused, StoreUnavailable
 from memstore.jobs import secrecy
 from memstore.jobs.conversation import Talk, converse
 from memstore.jobs.extract import LIMIT, Around, Metered, failed, in_words
@@ -23,7 +23,7 @@ from memstore.jobs.notes_since import Pace, Since, cursor_after, since
 from memstore.jobs.notes_tools import NotesTools
 from memstore.jobs.passing_over import passed_over
 from memstore.jobs.vouching import Made
-from memstore.jobs.window import Window, window
+from memstore.jobs.window import LEAST, MOST, Window, window
 from memstore.jobs.workspace import Workspace
 from memstore.store import runs, sessions
 from memstore.store.jobs import DECLINED, Job
@@ -56,6 +56,7 @@ class NotesRun:
         self._before = ""
         self._space: Workspace | None = None
         self._tools: NotesTools | None = None
+        self._model: Metered | None = None
 
     def run(self) -> RunEnd:
         """Does it, and gives how it ended.
@@ -90,13 +91,18 @@ class NotesRun:
             return self._finish(RunEnd(self._id, "nothing", 0, "the transcript is gone"))
         with around.store.view() as connection:
             rests = sessions.rests(connection, job.session, around.provenance.worktree or "")
-        part = window(said.entries, passed_over(said.entries, (), rests).all)
-        after = cursor_after(said, job, cursor, part.end if part.more else None)
-        if not part.shown:
-            return self._finish(RunEnd(self._id, "nothing", 0, "nothing new was said"), after)
-        return self._think(said, part, after)
+        over, most = passed_over(said.entries, (), rests).all, MOST
+        while True:
+            part = window(said.entries, over, most)
+            after, most = cursor_after(said, job, cursor, part.end if part.more else None), most // 2
+            if not part.shown:
+                return self._finish(RunEnd(self._id, "nothing", 0, "nothing new was said"), after)
+            end = self._think(said, part, after, least=most < LEAST)
+            if end is not None:
+                return end
 
-    def _think(self, said: Since, part: Window, after: Cursor) -> RunEnd:
+    def _think(self, said: Since, part: Window, after: Cursor, *, least: bool) -> RunEnd | None:
+        """None: the model takes no part of this size, and a smaller one (this is not the `least`) may be tried."""
         around, settings = self._around, self._around.settings
         name, budget, custom = settings.word("model.notes"), settings.number("budget.run"), self._custom()
         space, made = self._begin(custom.template, part.shown[-1].id)
@@ -108,8 +114,13 @@ class NotesRun:
             (rules(TURNS),),
             tools.tools,
         )
-        model = Metered(around.model, around.store, self._id)
-        talk = converse(model, request, tools.act, turns=TURNS, budget=budget, cancelled=around.cancelled)
+        model = self._model = self._model or Metered(around.model, around.store, self._id)
+        talk = converse(
+            model, request, tools.act, turns=TURNS, budget=budget, cancelled=around.cancelled,
+            earlier=tuple(model.replies),
+        )  # fmt: skip
+        if isinstance(talk.error, ModelFull) and not least:
+            return None
         end = replace(
             self._ending(talk), at=around.clock(), turns=len(model.replies), messages=len(part.shown),
             unread=len(said.reading.corrupt), usage=model.talk.usage, cost=model.talk.cost,

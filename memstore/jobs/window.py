@@ -15,7 +15,9 @@ from datetime import datetime
 from memstore.claude.entries import Entry
 
 MOST = 120_000
-"""Characters of a conversation that one run looks at, about 40,000 tokens; what is left comes in the next one."""
+"""Bytes of a conversation that one run looks at, about 40,000 tokens; what is left comes in the next one."""
+LEAST = 7_500
+"""Where a model does not take so much, half of it is looked at and half of that, but no less than this."""
 
 _SHOWN = {"person": 60_000, "assistant": 2_000, "tool": 400}
 """The kinds that are shown, and how many characters of a message."""
@@ -29,6 +31,7 @@ class Window:
 
     `entries`: all that was said in it, shown or not. `shown`: those that a model sees, in the order of their numbers.
     `text`: as it sees them. `more`: something comes after it. `end`: the byte of the transcript up to which it goes.
+    `longest`: characters that were shown of a message of the person at most.
     """
 
     entries: tuple[Entry, ...]
@@ -36,15 +39,18 @@ class Window:
     text: str
     more: bool
     end: int
+    longest: int = _SHOWN["person"]
 
     @property
     def shortened(self) -> int:
         """How many messages of the person were too long to be shown in full."""
-        return sum(entry.kind == "person" and len(_clean(entry.text)) > _SHOWN["person"] for entry in self.shown)
+        return sum(entry.kind == "person" and len(_clean(entry.text)) > self.longest for entry in self.shown)
 
 
 def window(entries: Sequence[Entry], skipped: Collection[bytes], most: int = MOST) -> Window:
-    """The beginning of what was said, as far as `most` characters go, and at least one line of the transcript.
+    """The beginning of what was said, as far as `most` bytes go, and at least one line of the transcript.
+
+    Of a message of the person no more characters are shown than that.
 
     `skipped`: digests of entries that belong to the window but are not shown: their outcome is known.
     """
@@ -53,21 +59,22 @@ def window(entries: Sequence[Entry], skipped: Collection[bytes], most: int = MOS
     shown: list[Entry] = []
     texts: list[str] = []
     size = 0
+    longest = min(_SHOWN["person"], most)
     lines = list(_by_line(entries))
     for number, line in enumerate(lines):
         said = _shown(line, known)
-        told = [_told(entry, len(texts) + at + 1) for at, entry in enumerate(said)]
-        size += sum(map(len, told))
+        told = [_told(entry, len(texts) + at + 1, longest) for at, entry in enumerate(said)]
+        size += sum(len(text.encode("utf-8", "replace")) for text in told)
         full = size > most
         if shown and full and told:
-            return Window(tuple(taken), tuple(shown), "\n".join(texts), True, taken[-1].end)
+            return Window(tuple(taken), tuple(shown), "\n".join(texts), True, taken[-1].end, longest)
         taken += line
         shown += said
         known.update(entry.digest for entry in said)  # a line may stand there twice
         texts += told
         if full and number + 1 < len(lines):
-            return Window(tuple(taken), tuple(shown), "\n".join(texts), True, taken[-1].end)
-    return Window(tuple(taken), tuple(shown), "\n".join(texts), False, taken[-1].end if taken else 0)
+            return Window(tuple(taken), tuple(shown), "\n".join(texts), True, taken[-1].end, longest)
+    return Window(tuple(taken), tuple(shown), "\n".join(texts), False, taken[-1].end if taken else 0, longest)
 
 
 def _by_line(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
@@ -86,9 +93,9 @@ def _shown(line: Sequence[Entry], skipped: Collection[bytes]) -> list[Entry]:
     return [entry for entry in line if entry.kind in _SHOWN and entry.text.strip() and entry.digest not in skipped]
 
 
-def _told(entry: Entry, number: int) -> str:
+def _told(entry: Entry, number: int, longest: int) -> str:
     text = _clean(entry.text)
-    most = _SHOWN[entry.kind]
+    most = min(_SHOWN[entry.kind], longest)
     if len(text) > most:
         text = f"{text[: most * 2 // 3]}\n[{len(text) - most} characters are left out]\n{text[-(most // 3) :]}"
     who = {"person": "the person", "assistant": "the agent", "tool": "a tool's output, nobody's wish"}[entry.kind]

@@ -15,7 +15,7 @@ from memstore.claude import transcript as reader
 from memstore.store import sessions
 from tests.jobs.api import Step
 from tests.jobs.scene import START, Scene, Transcript, saves, shown
-from tests.messages_api import Answer, Asked, Say, Use
+from tests.messages_api import Answer, Asked, Fail, Say, Use
 
 TRANSCRIPTS = Path(__file__).parents[1] / "data" / "claude-code-2.1.332" / "transcripts"
 NOTHING = Say("Nothing to keep.")
@@ -94,6 +94,31 @@ def test_a_failed_window_is_read_again_and_only_that(scene: Scene):
     scene.transcript().person("and a last fact")
     scene.turn(NOTHING)
     assert scene.shown()[-1] == "and a last fact" and len(scene.shown()) == 12 - len(shown(scene.api.bodies[0])) + 1
+
+
+TOO_LARGE = (
+    Fail(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+    Fail(400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 180000 + 32000 > 200000"),
+    Fail(413, "request_too_large", "Request exceeds the maximum size"),
+)
+
+
+def test_of_what_is_too_large_for_a_model_it_is_given_half_and_then_the_rest(scene: Scene):
+    scene.transcript().person(*map(long, range(8)))
+    end = scene.turn(*TOO_LARGE, saves("fact.md", "fact 0", "this is fact 0"), Say("Kept."))
+    assert (end.outcome, end.turns, len(scene.shown())) == ("more", 2, 1)
+    seen = scene.shown()
+    while scene.jobs()[-1][1] == "waiting":
+        scene.api.steps = [NOTHING]
+        scene.work()
+        seen += scene.shown()
+    assert seen == [long(number) for number in range(8)]
+
+
+def test_what_is_too_large_for_a_model_however_little_it_is_waits_for_a_person(scene: Scene):
+    scene.transcript().person("this is fact 0")
+    end = scene.turn(*[TOO_LARGE[0]] * 5)
+    assert (end.outcome, end.park, len(scene.api.asked)) == ("failed", True, 5)
 
 
 def test_lines_that_could_not_be_read_are_counted_once_and_named(scene: Scene):

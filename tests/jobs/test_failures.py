@@ -229,12 +229,19 @@ def test_a_request_that_is_declined_is_told_with_the_reason(api: Scripted, answe
 
 
 @pytest.mark.parametrize(
-    "answer", [Fail(413, "request_too_large", "Too Large"), Fail(400, "invalid_request_error", "prompt is too long: 2")]
+    "answer",
+    [
+        Fail(413, "request_too_large", "Too Large"),
+        Fail(400, "invalid_request_error", "prompt is too long: 2"),
+        Fail(400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 1 + 2 > 2"),
+        Fail(400, "BadRequestError", "This model's maximum context length is 8192 tokens"),
+    ],
 )
 def test_a_request_that_is_too_large_is_said_to_be(api: Scripted, answer: Fail):
     api.steps = [answer]
     error = failed(api.environment)
     assert str(error) == f"the request is too large for {api.host} ({answer.status}: {answer.message})"
+    assert isinstance(error, errors.ModelFull) and not error.passing
 
 
 def choices(*events: bytes) -> Raw:

@@ -222,6 +222,11 @@ def test_a_long_conversation_is_noted_part_by_part(notes: Notes, scene: Scene):
     assert not notes.is_due()
 
 
+def test_of_what_is_too_large_for_a_model_it_is_given_half(notes: Notes, scene: Scene):
+    end = notes.update(Fail(400, "invalid_request_error", "prompt is too long"), *SAVED)
+    assert end.outcome == "saved" and len(scene.api.asked) == 3
+
+
 def test_what_was_said_while_saving_was_paused_is_not_shown(notes: Notes, scene: Scene):
     since = scene.clock() + 1_000_000
     notes.talk.said += 5

@@ -93,6 +93,16 @@ def test_a_long_message_keeps_its_beginning_and_its_end():
     assert shown.endswith("b" * 20_000)
 
 
+def test_a_window_is_measured_in_bytes_as_tokens_of_other_scripts_are_short():
+    chinese = [entry("以后请一直用" * 100, line=line) for line in range(1, 9)]
+    assert len(window(chinese, (), 6_000).shown) == 3
+
+
+def test_of_a_message_no_more_than_a_window_is_shown():
+    small = window([entry("x" * 900)], (), 500)
+    assert small.shortened == 1 and "400 characters are left out" in small.text
+
+
 def test_a_moment_that_cannot_be_read_is_left_out():
     assert window([entry("hi there", at="yesterday")], ()).text.startswith("[1] the person:")
 
