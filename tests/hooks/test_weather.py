@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -19,7 +20,7 @@ import apsw
 import pytest
 
 from memstore.hook import LARGEST, SECONDS
-from memstore.store import quick
+from memstore.store import ddl, quick
 from tests.files.desk import Desk, topic
 from tests.files.outages import Unable, no_inodes, no_room, read_only, small_disk
 from tests.hooks.calls import HOOK, Answer, Session, at_rest, database, inbox, spooled, start
@@ -89,9 +90,8 @@ def newer(desk: Desk) -> Iterator[None]:
 @contextmanager
 def older(desk: Desk) -> Iterator[None]:
     """As an earlier memstore left it; a session that starts brings it up to date."""
-    later = ("rested", "setting", "source", "taken", "cursor", "run_event", "run")
-    tables = (*later, "kept", "known_since", "seen", "inbox", "session", "pause", "job")
-    _edit(desk, *(f"DROP TABLE {table}" for table in tables), "PRAGMA user_version = 2")
+    later = re.findall(r"CREATE TABLE (\w+)", "".join(script for _, script in ddl.migrations()[2:]))
+    _edit(desk, *(f"DROP TABLE {table}" for table in reversed(later)), "PRAGMA user_version = 2")
     yield
 
 
