@@ -198,6 +198,7 @@ class Extraction:
         people = [entry for entry in new if entry.kind == "person"]
         with self._around.store.view() as connection:
             held = runs.held_back(connection, KIND, job.session, "every")
+            left = runs.has_left(connection, KIND, job.session)  # what a run did not come to is no later turn's
         turn = gates.Turn(
             said=[entry.text for entry in people if entry.digest not in over.paused],
             paused=sum(entry.digest in over.paused for entry in people),
@@ -207,8 +208,8 @@ class Extraction:
         return gates.check(
             turn,
             enabled=settings.flag("extract.enabled"),
-            look_after_save=settings.word("extract.after_own_save") == "look",
-            every=1 if job.event in _NOW_OR_NEVER else settings.number("extract.every"),
+            look_after_save=left or settings.word("extract.after_own_save") == "look",
+            every=1 if left or job.event in _NOW_OR_NEVER else settings.number("extract.every"),
         )
 
     # The model

@@ -9,6 +9,9 @@ The gates, in order; the first that is shut decides:
 | substance | no message of a person has three words, as the search parts words | advances |
 | every | of the turns that pass all others it is not the N-th | stays |
 
+Where a run left something to the next one, `saved` and `every` stand open: they are about turns, and that is left of
+an earlier one.
+
 What a shut gate advances over has a known outcome: it was skipped, and the reason is recorded. Nobody looks at it
 again. The order and the effects are the client's own (facts of 2.1.156), the way of counting words is not.
 """

@@ -186,6 +186,17 @@ def in_a_row(connection: apsw.Connection, kind: str, session: str, gate: str) ->
     return 0 if row is None else int(row[0])
 
 
+def has_left(connection: apsw.Connection, kind: str, session: str) -> bool:
+    """Whether the newest of a session's runs that read on left the rest to the next one."""
+    row = one(
+        connection,
+        "SELECT outcome FROM run WHERE kind = ? AND session = ? AND outcome <> 'failed' AND gate IS NOT 'every'"
+        " ORDER BY seq DESC LIMIT 1",
+        (kind, session),
+    )
+    return row is not None and row[0] == "more"
+
+
 def log(connection: apsw.Connection, limit: int = -1, *, session: str | None = None) -> list[Run]:
     """Runs of all kinds, newest first."""
     return _runs(connection, "WHERE (?1 IS NULL OR r.session = ?1)", (session,), limit=limit)
