@@ -22,10 +22,11 @@ from memstore.dream_inputs import inputs
 from memstore.dream_standing import By, Gates, own, root_of
 from memstore.errors import ClientDreams, LeaseHeld, MemstoreError, ModelError
 from memstore.extracting import ApiOf
-from memstore.jobs.dream import Around, Dream, Report
+from memstore.jobs.dream import KIND, Around, Dream, Report
 from memstore.standing import api_hold
 from memstore.store.steps import Progress
 from memstore.store.store import Store
+from memstore.store.worker_turn import worker_turn
 from memstore.working import folders_of, sync_in
 from memstore.world import World
 
@@ -137,5 +138,11 @@ class Dreamer:
 def consider(home: str, store: str, world: World) -> None:
     """The worker after a turn: dreams if it is time to. Silent; what cannot be done now is found again."""
     directory = os.path.join(home, "stores", store)
-    with closing(Store.open(directory, store, world.clock)) as opened, suppress(MemstoreError):
-        Dreamer(opened, world, home).dream("turns")
+    turn = worker_turn(directory, KIND, 0.1)  # who only looks holds it for an instant
+    if turn is None:  # another worker is at it
+        return
+    try:
+        with closing(Store.open(directory, store, world.clock)) as opened, suppress(MemstoreError):
+            Dreamer(opened, world, home).dream("turns")
+    finally:
+        os.close(turn)

@@ -42,24 +42,18 @@ def work(store: str, folders: Sequence[str], env: Mapping[str, str] | None = Non
             for folder in folders or folders_of(opened):
                 with suppress(MemstoreError):
                     _work_in(opened, folder, world)
-            drain = _drain() if jobs.are_due(opened) else None
+            thinking = _thinking() if jobs.are_due(opened) else ()
     finally:
         os.close(turn)
-    if drain is not None:  # the next one may take in what comes now, however long models think
-        drain(home, store, world)
-        _dream(home, store, world)
+    for think in thinking:  # the next one may take in what comes now, however long models think
+        think(home, store, world)
 
 
-def _drain() -> Callable[[str, str, World], None]:
+def _thinking() -> tuple[Callable[[str, str, World], None], ...]:
+    from memstore.dreaming import consider
     from memstore.extracting import drain
 
-    return drain
-
-
-def _dream(home: str, store: str, world: World) -> None:
-    from memstore.dreaming import consider
-
-    consider(home, store, world)
+    return drain, consider
 
 
 def sync_in(store: Store, path: str, world: World) -> Sync | None:

@@ -183,7 +183,7 @@ def at_rest(desk: Desk) -> None:
     while free < 3:
         assert time.monotonic() < end, "a worker does not end"
         time.sleep(0.05)
-        locks = (f"{kind}-{turn}" for kind in ("work", "extract") for turn in ("next", "now"))
+        locks = (f"{kind}-{turn}" for kind in ("work", "extract", "dream") for turn in ("next", "now"))
         free = free + 1 if all(_is_free(os.path.join(store, name)) for name in locks) else 0
 
 
