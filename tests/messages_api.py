@@ -261,9 +261,9 @@ def parts(block: Mapping[str, Any]) -> list[Mapping[str, Any]]:
             deltas = ({"type": "input_json_delta", "partial_json": piece} for piece in pieces)
             return [{**block, "input": {}}, *deltas]
         case "thinking":
-            deltas = ({"type": "thinking_delta", "thinking": block["thinking"]},)
+            thought = {"type": "thinking_delta", "thinking": block["thinking"]}
             signed = [{"type": "signature_delta", "signature": block["signature"]}] if block.get("signature") else []
-            return [{"type": "thinking", "thinking": "", "signature": ""}, *deltas, *signed]
+            return [{"type": "thinking", "thinking": "", "signature": ""}, thought, *signed]
         case _:
             return [block]
 

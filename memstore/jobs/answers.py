@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import isfinite
 from typing import Any
 
 from memstore.core.usage import Usage
@@ -207,6 +206,7 @@ def _input(text: str) -> Any:
 def _sendable(value: Any) -> Any:
     """A value as it can go back to the API; None for one that JSON has no words for, or that is nested too deeply."""
     try:
+        json.dumps(value, allow_nan=False)  # NaN is no JSON, and 1e999 becomes infinite
         return _cleaned(value)
     except (ValueError, RecursionError):
         return None
@@ -216,8 +216,6 @@ def _cleaned(value: Any) -> Any:
     match value:
         case str():
             return clean(value)
-        case float() if not isfinite(value):  # NaN is no JSON, and 1e999 becomes infinite
-            raise ValueError("no JSON")
         case list():
             return [_cleaned(item) for item in value]
         case dict():

@@ -18,7 +18,8 @@ WRITERS = (
     "Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "Task", "Agent", "WebFetch", "KillShell", "SomethingNew", "",
     "mcp__plugin_memstore_memstore__memory_write", "mcp__plugin_memstore_memstore__memory_edit",
     "mcp__plugin_memstore_memstore__memory_delete", "mcp__plugin_memstore_memstore__memory_undo",
-    "mcp__memstore__memory_write", "mcp__memstore__memory_note", "mcp__github__create_issue", "mcp__other__memory_read", "memory_read", "Read\udcff",
+    "mcp__memstore__memory_write", "mcp__memstore__memory_note",
+    "mcp__github__create_issue", "mcp__other__memory_read", "memory_read", "Read\udcff",
 )  # fmt: skip
 READERS = (
     "Read", "Grep", "Glob", "ToolSearch", "mcp__memstore__memory_read", "mcp__plugin_memstore_memstore__memory_list",

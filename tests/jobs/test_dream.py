@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from memstore.core.dream_steps import Planned
 from memstore.errors import ModelBusy, ModelDeclined
 from memstore.jobs.dream import CALLED_OFF, KIND, LAST_TURN, LEASE, NEWS, SHARE
 from memstore.jobs.llm import ApiModel
@@ -297,9 +300,9 @@ def test_what_is_rejected_in_a_review_is_not_done_nor_what_belongs_to_it(night: 
     ports(night)
     shown: list[str] = []
 
-    def review(planned: object) -> list[bool]:
-        shown.extend(step.path for step in planned)  # type: ignore[attr-defined]  # steps
-        return [step.path != "staging.md" for step in planned]  # type: ignore[attr-defined]  # steps
+    def review(planned: Sequence[Planned]) -> list[bool]:
+        shown.extend(step.path for step in planned)
+        return [step.path != "staging.md" for step in planned]
 
     night.review = review
     report = night.dream(
