@@ -17,13 +17,13 @@ _COMMANDS = ("write", "append", "edit", "set", "delete", "rename", "supersede")
 def own_saves(entries: Iterable[Entry], folders: Sequence[str]) -> list[str]:
     """What the main agent wrote in the memory folders, by file, by the MCP server or by a command, each once.
 
-    A subagent's entries are of another kind, and what it does is not the main agent's doing. What failed, or was not
-    permitted, was not written.
+    A subagent's entries are of another kind, and what it does is not the main agent's doing. What failed, was not
+    permitted or has no result yet was not written.
     """
     entries = list(entries)
-    failed = {entry.answers for entry in entries if entry.failed}
+    done = {entry.answers for entry in entries} - {entry.answers for entry in entries if entry.failed}
     tools = (call for entry in entries if entry.kind == "assistant" for call in entry.tools)
-    calls = (call for call in tools if call.id not in failed)
+    calls = (call for call in tools if call.id in done)
     found = (_saved(call, [posixpath.normpath(folder) for folder in folders]) for call in calls)
     return list(dict.fromkeys(name for name in found if name is not None))
 

@@ -69,9 +69,15 @@ class Transcript:
         ]
         self.write(self.row("assistant", message={"role": "assistant", "content": blocks}))
 
-    def tool(self, text: str) -> None:
-        block = {"type": "tool_result", "tool_use_id": "toolu", "content": text}
+    def tool(self, text: str, of: str = "toolu", **more: Any) -> None:
+        block = {"type": "tool_result", "tool_use_id": of, "content": text, **more}
         self.write(self.row("user", message={"role": "user", "content": [block]}))
+
+    def saves(self, name: str) -> None:
+        """The agent writes a memory itself."""
+        call = f"toolu_{self.said}_0"
+        self.agent("Saved.", ("Write", {"file_path": f"{FOLDER}/{name}"}))
+        self.tool("written", call)
 
     def fork(self, path: Path, session: str, lines: int | None = None) -> Transcript:
         """Another session that begins with a copy of this one's lines."""

@@ -139,7 +139,7 @@ def test_switched_off_everything_is_passed_over_for_good(scene: Scene):
 def test_a_turn_in_which_the_agent_saved_itself_is_passed_over(scene: Scene):
     transcript = scene.transcript()
     transcript.person("please always use bun here")
-    transcript.agent("Saved.", ("Write", {"file_path": "/srv/me/.claude/projects/-srv-shop/memory/bun.md"}))
+    transcript.saves("bun.md")
     end = scene.turn()
     assert (end.outcome, end.gate) == ("skipped", "saved")
     assert "bun.md" in end.reason
@@ -161,7 +161,7 @@ def test_with_look_it_is_looked_at_all_the_same(scene: Scene):
     scene.settings["extract.after_own_save"] = "look"
     transcript = scene.transcript()
     transcript.person("please always use bun here")
-    transcript.agent("Saved.", ("Write", {"file_path": "/srv/me/.claude/projects/-srv-shop/memory/bun.md"}))
+    transcript.saves("bun.md")
     assert scene.turn(Say("It is there.")).outcome == "nothing"
 
 

@@ -14,7 +14,7 @@ import pytest
 from memstore.claude import transcript as reader
 from memstore.store import sessions
 from tests.jobs.api import Step
-from tests.jobs.scene import FOLDER, START, Scene, Transcript, saves, shown
+from tests.jobs.scene import START, Scene, Transcript, saves, shown
 from tests.messages_api import Answer, Asked, Fail, Say, Use
 
 TRANSCRIPTS = Path(__file__).parents[1] / "data" / "claude-code-2.1.332" / "transcripts"
@@ -83,14 +83,14 @@ def test_what_was_left_is_looked_at_also_where_the_agent_saved_since_or_every_th
     transcript.person(*map(long, range(12)))
     assert scene.turn(NOTHING, event="PreCompact").outcome == "more"
     transcript.person("please save the port")
-    transcript.agent("Saved.", ("Write", {"file_path": f"{FOLDER}/port.md"}))
+    transcript.saves("port.md")
     assert scene.turn(Fail(529, "overloaded_error", "Overloaded")).outcome == "failed"
     ((event, state, _, due),) = [job for job in scene.jobs() if job[1] == "waiting"]
     scene.api.steps = [NOTHING]
     assert (event, state, scene.work(due).outcome) == ("Stop", "waiting", "nothing")
-    assert scene.shown()[-2:] == ["please save the port", "Saved."] and long(11) in scene.shown()
+    assert scene.shown()[-3:] == ["please save the port", "Saved.", "written"] and long(11) in scene.shown()
     transcript.person("please save the host")
-    transcript.agent("Saved.", ("Write", {"file_path": f"{FOLDER}/host.md"}))
+    transcript.saves("host.md")
     assert scene.turn(event="SessionEnd").gate == "saved"
 
 

@@ -14,6 +14,10 @@ def said(*calls: ToolCall, kind: Kind = "assistant") -> Entry:
     return Entry("u", None, kind, "", "", "s", "main", "/", "", 1, 10, b"12345678", calls)
 
 
+def result(identity: str = "t", *, failed: bool = False) -> Entry:
+    return Entry("r", None, "tool", "no", "", "s", "main", "/", "", 2, 20, b"87654321", answers=identity, failed=failed)
+
+
 def call(name: str, path: str | None = None, command: str | None = None) -> ToolCall:
     return ToolCall(name, "t", path, command)
 
@@ -30,7 +34,7 @@ def call(name: str, path: str | None = None, command: str | None = None) -> Tool
     ],
 )
 def test_a_memory_that_the_agent_wrote_itself_is_told(one: ToolCall, told: str):
-    assert own_saves([said(one)], [FOLDER]) == [told]
+    assert own_saves([said(one), result()], [FOLDER]) == [told]
 
 
 @pytest.mark.parametrize(
@@ -49,20 +53,16 @@ def test_a_memory_that_the_agent_wrote_itself_is_told(one: ToolCall, told: str):
     ],
 )
 def test_what_is_no_memory_is_not(one: ToolCall):
-    assert own_saves([said(one)], [FOLDER]) == []
+    assert own_saves([said(one), result()], [FOLDER]) == []
 
 
 def test_what_a_subagent_wrote_is_not_the_main_agents_doing():
-    assert own_saves([said(call("Write", f"{FOLDER}/a.md"), kind="subagent")], [FOLDER]) == []
+    assert own_saves([said(call("Write", f"{FOLDER}/a.md"), kind="subagent"), result()], [FOLDER]) == []
 
 
-def test_what_failed_or_was_not_permitted_was_not_saved():
-    def result(identity: str, *, failed: bool) -> Entry:
-        return Entry(
-            "r", None, "tool", "no", "", "s", "main", "/", "", 2, 20, b"87654321", answers=identity, failed=failed
-        )
-
+def test_what_failed_or_was_not_permitted_or_has_no_result_yet_was_not_saved():
     first = ToolCall("Write", "toolu_1", f"{FOLDER}/a.md", None)
     second = ToolCall("Write", "toolu_2", f"{FOLDER}/b.md", None)
     told = [said(first, second), result("toolu_1", failed=True), result("toolu_2", failed=False)]
     assert own_saves(told, [FOLDER]) == ["b.md"]
+    assert own_saves([said(first, second)], [FOLDER]) == []
