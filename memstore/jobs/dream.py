@@ -148,9 +148,10 @@ class Dream:
         if not self._is_news(heads):
             reason = "nothing has changed since the last dream" if heads else "there is no memory yet"
             return self._finish(RunEnd(self.id, "nothing", 0, reason, gate=NEWS), heads=None)
-        tools = self._tools = DreamTools(space, around.material, around.directory, around.clock)
+        opened = around.material.opened()
+        tools = self._tools = DreamTools(space, opened, around.directory, around.clock)
         model = Metered(around.model, around.store, self.id)
-        talk = self._converse(model, tools, heads)
+        talk = self._converse(model, tools, material(opened, listing(heads, around.clock())))
         end = self._ending(talk, model.talk)
         if end.outcome == "failed":
             return self._finish(end, heads=None)
@@ -163,13 +164,12 @@ class Dream:
             memories, seen = steps.seen(connection)
         if memories == dream_steps.digest_of({head.id: head.token for head in heads}):
             return any(seen.get(name) != digest for name, digest in self._around.material.seen.items())
-        return bool(heads or self._around.material.pages)
+        return bool(heads or self._around.material.seen)
 
     # The model
 
-    def _converse(self, model: Metered, tools: DreamTools, heads: Sequence[Memory]) -> Talk:
+    def _converse(self, model: Metered, tools: DreamTools, told: str) -> Talk:
         around, turns = self._around, self._around.settings.number("dream.turns")
-        told = material(around.material, listing(heads, around.clock()))
         system = prompt("dream", turns=turns)
         request = Request(around.settings.word("model.dream"), (user(told),), LIMIT, (system,), tools.tools)
 

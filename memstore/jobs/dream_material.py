@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from memstore.claude import transcript
@@ -48,7 +49,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A file that can only be read. `narrow`: only searched, and the path must be named."""
+    """A file that can only be read. `digest`: by which it is known again. `narrow`: it can only be searched."""
 
     path: str
     text: str
@@ -59,16 +60,27 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What there is, by path. `said`: what persons and agents said in the sessions. `hints`: what rules have found."""
+    """What there is, by path. `sessions`: with the sizes of their transcripts, which are read when they are `opened`.
+
+    `said`: what persons and agents said in them. `hints`: what rules have found.
+    """
 
     pages: Mapping[str, Page] = field(default_factory=dict[str, Page])
+    sessions: Mapping[Session, int] = field(default_factory=dict[Session, int])
     said: tuple[Entry, ...] = ()
     hints: tuple[str, ...] = ()
 
     @property
     def seen(self) -> dict[str, bytes]:
-        """What stands for each page, so that it is known again."""
-        return {path: page.digest for path, page in self.pages.items()}
+        """What stands for each page and session, so that it is known again."""
+        sizes = {_path(session): fingerprint(f"{size}".encode()) for session, size in self.sessions.items()}
+        return {path: page.digest for path, page in self.pages.items() if not page.narrow} | sizes
+
+    def opened(self) -> Material:
+        """With what was said in the sessions. A transcript that is gone or cannot be read is left out."""
+        found = [each for each in map(_session, self.sessions) if each is not None]
+        pages = {**self.pages, **{page.path: page for page, _ in found}}
+        return replace(self, pages=pages, said=tuple(entry for _, said in found for entry in said))
 
     def session_of(self, message: str) -> str:
         """The session in which a message was said; empty where that is not known."""
@@ -81,23 +93,25 @@ def gather(
     instructions: str | None = None,
     hints: Iterable[str] = (),
 ) -> Material:
-    """Reads what a dream looks into.
+    """What a dream looks into.
 
     `sessions`: the newest first. `logs`: texts by path, such as `logs/2026/03/2026-03-02.md`. `instructions`: the text
-    of the project's CLAUDE.md. A transcript that is gone or cannot be read is left out.
+    of the project's CLAUDE.md.
     """
     pages: dict[str, Page] = {}
-    said: list[Entry] = []
     if instructions is not None:
         pages[INSTRUCTIONS] = _page(INSTRUCTIONS, instructions)
     for path, text in sorted((logs or {}).items()):
         pages[path] = _page(path, text)
+    sizes: dict[Session, int] = {}
     for session in sessions[:MOST_SESSIONS]:
-        found = _session(session)
-        if found is not None:
-            pages[found[0].path] = found[0]
-            said += found[1]
-    return Material(pages, tuple(said), tuple(hints))
+        with suppress(OSError, ValueError):  # it is gone
+            sizes[session] = os.stat(session.path, follow_symlinks=False).st_size
+    return Material(pages, sizes, hints=tuple(hints))
+
+
+def _path(session: Session) -> str:
+    return f"sessions/{os.path.basename(session.id)}.md"
 
 
 def _page(path: str, text: str) -> Page:
@@ -113,10 +127,8 @@ def _session(session: Session) -> tuple[Page, list[Entry]] | None:
     told = [_told(entry) for entry in said]
     text = "\n".join(told)[-MOST_SAID:]
     people = sum(entry.kind == "person" for entry in said)
-    size = f"{reading.mark.offset}".encode()
-    path = f"sessions/{os.path.basename(session.id)}.md"
     when = f"{said[0].at[:10]} to {said[-1].at[:10]}, " if said else ""
-    return Page(path, text, fingerprint(size), f"{when}{people} messages of the person", narrow=True), said
+    return Page(_path(session), text, b"", f"{when}{people} messages of the person", narrow=True), said
 
 
 def _told(entry: Entry) -> str:

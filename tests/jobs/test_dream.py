@@ -9,6 +9,7 @@ import pytest
 from memstore.core.dream_steps import Planned
 from memstore.errors import ModelBusy, ModelDeclined
 from memstore.jobs.dream import CALLED_OFF, KIND, LAST_TURN, LEASE, NEWS, SHARE
+from memstore.jobs.dream_material import Session, gather
 from memstore.jobs.llm import ApiModel
 from memstore.jobs.messages import Reply
 from memstore.store import leases, runs, steps
@@ -160,6 +161,25 @@ def test_a_session_that_is_not_looked_into_any_more_is_no_news(night: Night):
     night.dream(Say("Nothing."))
     night.material = type(night.material)()
     assert night.dream().end.gate == NEWS
+
+
+def test_where_there_is_no_news_no_transcript_is_read(night: Night, monkeypatch: pytest.MonkeyPatch):
+    ports(night)
+    night.session("one")
+    night.dream(Say("Nothing."))
+    night.look()
+    monkeypatch.setattr("memstore.claude.transcript.read", None)
+    assert night.dream().end.gate == NEWS
+
+
+def test_a_session_that_is_gone_is_left_out(night: Night):
+    ports(night)
+    night.session("one")
+    (night.directory / "session-1.jsonl").unlink()
+    night.session("two")
+    night.material = gather([Session("gone", "/nowhere/gone.jsonl"), *night.material.sessions])
+    night.dream(Say("Nothing."))
+    assert "sessions/gone" not in night.asked() and "sessions/session-1.md" in night.asked()
 
 
 def test_a_dream_that_failed_does_not_count_as_done(night: Night):
