@@ -57,6 +57,7 @@ LAST_TURN = (
 )
 
 _LONGEST_REASON = 600
+_TOLD = 50
 _LONGEST = 1_000
 _CALLED_OFF = "it was called off; nothing was done"
 
@@ -148,10 +149,10 @@ class Dream:
         if not self._is_news(heads):
             reason = "nothing has changed since the last dream" if heads else "there is no memory yet"
             return self._finish(RunEnd(self.id, "nothing", 0, reason, gate=NEWS), heads=None)
-        opened = around.material.opened()
-        tools = self._tools = DreamTools(space, opened, around.directory, around.clock)
+        opened, unwanted = around.material.opened(), self._unwanted(heads)
+        tools = self._tools = DreamTools(space, opened, around.directory, around.clock, unwanted)
         model = Metered(around.model, around.store, self.id)
-        talk = self._converse(model, tools, material(opened, listing(heads, around.clock())))
+        talk = self._converse(model, tools, material(opened, listing(heads, around.clock()), unwanted))
         end = self._ending(talk, model.talk)
         if end.outcome == "failed":
             return self._finish(end, heads=None)
@@ -165,6 +166,13 @@ class Dream:
         if memories == dream_steps.digest_of({head.id: head.token for head in heads}):
             return any(seen.get(name) != digest for name, digest in self._around.material.seen.items())
         return bool(heads or self._around.material.seen)
+
+    def _unwanted(self, heads: Sequence[Memory]) -> list[Planned]:
+        """What earlier dreams did and a person did not want, of memories that are still as they were then."""
+        with self._around.store.view() as connection:
+            found = steps.unwanted(connection)
+        texts = {head.id: head.state.content for head in heads}
+        return [step for step in found if step.before is not None and texts.get(step.memory) == step.before]
 
     # The model
 
@@ -312,12 +320,21 @@ class Dream:
         around.progress(self._told)
 
 
-def material(found: Material, listed: str) -> str:
+def material(found: Material, listed: str, unwanted: Sequence[Planned] = ()) -> str:
     """What the model is told of at first."""
     pages = [f"- {page.path}: {page.told}" for page in found.pages.values()] or ["(nothing)"]
-    hints = [f"- {hint}" for hint in found.hints]
-    told = ["The memories that there are, oldest first:", listed, "What else can be looked into:", "\n".join(pages)]
-    return "\n\n".join([*told, *(["What rules have found:", "\n".join(hints)] if hints else [])])
+    parts = {
+        "The memories that there are, oldest first:": [listed],
+        "What else can be looked into:": pages,
+        "What rules have found:": [f"- {hint}" for hint in found.hints],
+        "What a person did not want or took back, and stays as it is:": [_told(step) for step in unwanted[:_TOLD]],
+    }
+    return "\n\n".join(f"{title}\n\n" + "\n".join(lines) for title, lines in parts.items() if lines)
+
+
+def _told(step: Planned) -> str:
+    into = "" if step.into_path is None else f" into {step.into_path}"
+    return f"- {step.action} {step.path}{into}"
 
 
 def _in_the_end(end: RunEnd, fits: Sequence[Planned], outcomes: Sequence[Outcome]) -> RunEnd:

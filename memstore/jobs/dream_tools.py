@@ -42,13 +42,21 @@ _MOST_LINES = 500
 
 
 class DreamTools(Tools):
-    """The tools of one dream. `material`: what else it may look into."""
+    """The tools of one dream. `material`: what else it may look into. `unwanted`: what is not to be done again."""
 
-    def __init__(self, workspace: Workspace, material: Material, directory: str, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        material: Material,
+        directory: str,
+        clock: Callable[[], int],
+        unwanted: Iterable[Planned] = (),
+    ) -> None:
         super().__init__(workspace, material.said, directory, clock)
         self._material = material
         heads = {collision_key(file.path): file.memory for file in workspace.files() if file.memory}
         self._ledger = Ledger(heads, self._text)
+        self._unwanted = {(step.memory, step.content) for step in unwanted}
         self._derived: Derived | None = None
         self.calls = 0
         self.phase = "orient"
@@ -110,7 +118,7 @@ class DreamTools(Tools):
 
     def _edit(self, given: Input) -> str:
         before = self._file(self._writable(self._path(given)))
-        self._check_place(collision_key(before.path))
+        self._check_place(collision_key(before.path), before.content)
         old, new = text_of(given, "old_string"), text_of(given, "new_string")
         encoded(old), encoded(new)
         now = before.content.decode("utf-8", _FOREIGN)
@@ -128,7 +136,7 @@ class DreamTools(Tools):
 
     def _changed(self, given: Input, path: str, content: bytes, stage: Callable[[Input], str]) -> str:
         name = collision_key(path)
-        self._check_place(name)
+        self._check_place(name, content)
         plan = self._planned(name, given)
         plan = replace(plan, into=None, sources=tuple(dict.fromkeys((*plan.sources, *self._sources(given, name)))))
         plan, self._derived = self._ledger.made_from(name, content, plan, super()._made(given))
@@ -143,7 +151,7 @@ class DreamTools(Tools):
     def _delete(self, given: Input) -> str:
         path = self._writable(self._path(given))
         name, file = collision_key(path), self._file(path)
-        self._check_place(name)
+        self._check_place(name, None)
         if self._ledger.merged(name):
             raise InputRefused("another memory was merged into it in this run, so it stays")
         into = collision_key(self._target(given, name).path) if given.get("into") is not None else None
@@ -200,9 +208,12 @@ class DreamTools(Tools):
             raise InputRefused("a memory cannot be merged into itself")
         return file
 
-    def _check_place(self, name: str) -> None:
+    def _check_place(self, name: str, content: bytes | None) -> None:
+        """Whether a memory may get this text (None: be deleted) at all."""
         if (head := self._ledger.heads.get(name)) is not None:
             check_place(head)
+            if (head.id, content) in self._unwanted:
+                raise InputRefused("an earlier dream did just that, and a person did not want it: it stays as it is")
 
     def _merged(self, name: str, into: str, plan: Plan, quoted: Made) -> Plan:
         """The plan of the file that a memory is merged into. Raises InputRefused where its words may not go there."""

@@ -24,6 +24,8 @@ from memstore.store.reader import text_content
 _KEPT = 90 * 24 * 3600 * 1_000_000
 """Microseconds after which what a dream had before it is not remembered any more."""
 
+_UNWANTED = 500
+
 _STEP = (
     "SELECT s.n, s.part, s.action, s.memory, s.path, s.seen, s.content, s.into_path, s.into_memory, s.needs, s.origin,"
     " s.reason, s.state, s.told, (SELECT t.content FROM version v JOIN text t ON t.id = v.text"
@@ -172,6 +174,17 @@ def waiting(connection: apsw.Connection) -> list[tuple[str, int]]:
         " GROUP BY r.seq ORDER BY r.seq DESC",
     )
     return [(str(row[0]), int(row[1])) for row in rows]
+
+
+def unwanted(connection: apsw.Connection) -> list[Planned]:
+    """The last steps that a person rejected or that were taken back, newest first."""
+    rows = many(
+        connection,
+        f"{_STEP} WHERE s.state = 'rejected' OR EXISTS (SELECT 1 FROM operation o JOIN operation u ON u.undoes = o.id"
+        " WHERE o.seq = s.operation AND NOT EXISTS (SELECT 1 FROM operation a WHERE a.undoes = u.id))"
+        f" ORDER BY s.run DESC, s.n LIMIT {_UNWANTED}",
+    )
+    return [_outcome(row, ()).step for row in rows]
 
 
 def seen(connection: apsw.Connection) -> tuple[bytes | None, dict[str, bytes]]:

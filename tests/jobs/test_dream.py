@@ -113,6 +113,36 @@ def undo(night: Night) -> None:
     writer_of(night.store).undo(operation)
 
 
+def test_what_a_person_took_back_or_rejected_is_not_done_again(night: Night):
+    ports(night)
+    for number in range(20, 30):
+        night.keep(f"other-{number}", f"fact {number}")
+    reword = edits("other-1", "fact 1", "fact one", lines=[reworded("fact 1", "fact one")])
+    plan = (reads("port", "staging", "other-1", "other-2"), *MERGE[1:3], (reword, deletes("other-2")), Say("Tidied."))
+    night.dream(*plan)
+    files = night.files()
+    undo(night)
+    night.dream(*plan)
+    assert "- merge staging.md into port.md\n- revise other-1.md\n- delete other-2.md" in night.asked(-1)
+    assert [text.split(": ", 1)[1][:40] for text in night.refusals()] == 4 * [
+        "an earlier dream did just that, and a pe"
+    ]
+    assert night.runs()[-1].outcome == "nothing"
+    undo(night)  # the undo: what was done is wanted after all
+    assert night.files() == files
+    desk.change(night.store, "other-3", "fact 3", "fact 3 now")
+    night.review = lambda planned: [False for _ in planned]
+    night.dream(reads("other-3"), (deletes("other-3"),), Say("Tidied."))
+    assert night.steps() == [("delete", "other-3.md", "rejected")]
+    night.review = None
+    night.forget()
+    night.dream(reads("other-3"), (deletes("other-3"),), Say("Tidied."))
+    assert night.steps() == []
+    desk.change(night.store, "other-3", "now", "by now")
+    night.dream(reads("other-3"), (deletes("other-3"),), Say("Tidied."))
+    assert night.steps() == [("delete", "other-3.md", "done")], "it is another text by now"
+
+
 # What there is no news of
 
 
