@@ -1,20 +1,22 @@
 """Whether what old texts said is still said: line by line, or with a reason for each line that is not. Pure.
 
-The lines of a memory are its description, the other fields of its header and the lines of its body; its name, its type
-and the client's stamps are none, nor is a line without a letter or digit. Two lines are the same whatever their indent,
-their list mark or heading mark and their white space are.
+The lines of a memory are its description, the other fields and the comments of its header and the lines of its body;
+its name, its type and the client's stamps are none, nor is a line without a letter or digit. Two lines are the same
+whatever their indent, their list mark or heading mark and their white space are. But in a block of code these are part
+of the line, what is commented out is another line, and what a body says twice (of two hosts) is to be said twice.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 from unicodedata import normalize
 
-from memstore.core.frontmatter import is_stamp, read
-from memstore.core.near import differing
+from memstore.core.frontmatter import is_stamp, read, split
+from memstore.core.near import differing, turning
 from memstore.core.quotes import says_enough
 from memstore.core.terms import document_terms
 
@@ -24,6 +26,14 @@ _MARKS = re.compile(r"(?:(?:[-*+>]|#{1,6}|[0-9]{1,3}[.)])[ \t]+)+")
 _SAYS = re.compile(r"[^\W_]")
 _FIGURE = re.compile(r"\d+")
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
+# What names one place or number, and is another one with other letters.
+_EXACT = re.compile(r"\S*(?:[/\\@$`]|\d{3})\S*")
+_YEAR = re.compile(r"\D*(?:19|20)\d\d\D*")
+_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})")
+_OPENS, _CLOSES = "<!--", "-->"
+_BELONGS = re.compile(r"[ \t]|[-*+>][ \t]|[0-9]{1,3}[.)][ \t]")
+_STEM = 4
+"""Letters at their beginning that words of one stem have in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +46,48 @@ class Account:
     now: str = ""
 
 
+class _Line(NamedTuple):
+    """A line. `same`: equal for lines that say the same in the same way. `counts`: twice is to be said twice."""
+
+    same: str
+    text: str
+    counts: bool
+
+
 def lines_of(content: bytes) -> list[str]:
     """The lines of a memory's text that say something, each once."""
+    said = {key(line.text): line.text.strip() for line in reversed(_lines(content))}
+    return list(said.values())[::-1]
+
+
+def _lines(content: bytes) -> list[_Line]:
     document = read(content)
     found = [document.description or ""]
     found += [f"{key}: {value}" for key, value in document.extra if not is_stamp(key)]
     found += [f"{key}: {item}" for key, items in document.lists for item in items]
-    found += document.body.split("\n")
-    said = {key(line): line.strip() for line in reversed(found) if _SAYS.search(line)}
-    return list(said.values())[::-1]
+    header = split(content)[0].decode("utf-8", "replace") if document.has_header else ""
+    found += [line for line in header.split("\n") if line.lstrip().startswith("#")]
+    lines = [*(_Line(key(line), line, False) for line in found), *_body(document.body)]
+    return [line for line in lines if _SAYS.search(line.text)]
+
+
+def _body(body: str) -> Iterator[_Line]:
+    fence, indent, hidden = "", "", False
+    for line in body.split("\n"):
+        found = _FENCE.match(line)
+        if fence:
+            if found is not None and found[2].startswith(fence) and not line[found.end() :].strip():
+                fence = ""
+                continue
+            yield _Line(f"{fence[:3]}{line.removeprefix(indent).rstrip()}", line, True)
+        elif found is not None and not hidden:
+            indent, fence = found[1], found[2]
+            yield _Line(key(line), line, False)
+        else:
+            hidden = hidden or line.lstrip().startswith(_OPENS)
+            mark = _OPENS if hidden else ""
+            yield _Line(f"{mark}{key(line)}", line, not line.startswith("#"))
+            hidden = hidden and _CLOSES not in line
 
 
 def key(line: str) -> str:
@@ -59,32 +102,78 @@ def keys_of(content: bytes) -> set[str]:
 
 
 def missing(old: bytes, new: Iterable[bytes]) -> list[str]:
-    """The lines of an old text that are in none of the new ones."""
-    there = set[str]().union(*(keys_of(each) for each in new))
-    return [line for line in lines_of(old) if key(line) not in there]
+    """The lines of an old text that the new ones do not have, or not as often."""
+    there = Counter(line.same for each in new for line in _lines(each))
+    lines = _lines(old)
+    often = Counter(line.same for line in lines if line.counts)
+    gone = {key(line.text) for line in lines if there[line.same] < max(1, often[line.same])}
+    return [line for line in lines_of(old) if key(line) in gone]
+
+
+def turned(old: bytes, new: Iterable[bytes]) -> list[str]:
+    """The lines of an old text that new ones have below a heading with a `not` that theirs did not have, or without."""
+    there: dict[str, set[frozenset[str]]] = {}
+    for each in new:
+        _note_above(each, there)
+    mine: dict[str, set[frozenset[str]]] = {}
+    _note_above(old, mine)
+    return [line for line in lines_of(old) if (at := key(line)) in mine and at in there and not mine[at] <= there[at]]
+
+
+def _note_above(content: bytes, found: dict[str, set[frozenset[str]]]) -> None:
+    """Notes for each line of a body the words such as `not` in its heading and in the line with a colon above it."""
+    heading, colon, blank = frozenset[str](), frozenset[str](), False
+    for line in read(content).body.split("\n"):
+        bare = line.strip(" \t\r*_")
+        if not bare:
+            blank = True
+            continue
+        if blank and not _BELONGS.match(line):
+            colon = frozenset()
+        blank = False
+        found.setdefault(key(line), set()).add(heading | colon)
+        if bare.startswith("#"):
+            heading, colon = turning(bare), frozenset()
+        elif bare.endswith((":", "：")):
+            colon = turning(bare)
 
 
 def fresh(new: bytes, old: Sequence[bytes], accounts: Sequence[Account] = ()) -> list[str]:
     """The lines of a new text that are in no old one, nor what a line of one that is gone was reworded to.
 
-    Words are a rewording where most of them, dates aside, stand in the old texts: else all could be said to be one.
+    Words are a rewording where most of them, dates aside, stand in the old texts, and all of their addresses, paths and
+    longer figures: else all could be said to be one.
     """
     there = set[str]().union(*(keys_of(each) for each in old))
     gone = there - keys_of(new)
-    known = set[str]().union(*(_terms(each.decode("utf-8", "replace")) for each in old))
+    texts = "\n".join(each.decode("utf-8", "replace") for each in old)
+    known = set(_terms(texts))
     left = list(accounts)
     while found := [each for each in left if key(each.line) in gone]:
         left = [each for each in left if each not in found]
-        parts = [part for each in found for part in each.now.split("\n") if _is_made_of(part, known)]
+        parts = [part for each in found for part in each.now.split("\n") if _is_made_of(part, known, texts)]
         there.update(map(key, parts))
         gone.update(map(key, parts))
     return [line for line in lines_of(new) if key(line) not in there]
 
 
 def keeps_sense(account: Account) -> bool:
-    """Whether a line that was reworded says no less and nothing else, as far as its figures and its `not` tell."""
+    """Whether a line that was reworded says no less and nothing else, as far as its words, figures and its `not` tell.
+
+    One that was reworded to itself is said less often, or not any more as code.
+    """
     line, now = account.line, account.now
-    return account.fate == "reworded" and not differing(line, now) and _figures(line) <= _figures(now)
+    if account.fate != "reworded" or key(line) == key(now) or says_less(account):
+        return False
+    return not differing(line, now) and _figures(line) <= _figures(now)
+
+
+def says_less(account: Account) -> bool:
+    """Whether less than half of a line's words are left in what it was reworded to, or none as it was dropped."""
+    if account.fate == "dropped":
+        return True
+    wanted, there = set(_terms(account.line)), {term[:_STEM] for term in _terms(account.now)}
+    return 2 * sum(term[:_STEM] in there for term in wanted) < len(wanted)
 
 
 def _figures(text: str) -> set[str]:
@@ -95,8 +184,12 @@ def _terms(text: str) -> list[str]:
     return document_terms(text).split()
 
 
-def _is_made_of(words: str, known: Collection[str]) -> bool:
-    terms = _terms(_DATE.sub(" ", words))
+def _is_made_of(words: str, known: Collection[str], texts: str) -> bool:
+    undated = _DATE.sub(" ", words)
+    exact = (found.strip(".,;:!?()[]{}<>*_`\"'") for found in _EXACT.findall(undated))
+    if any(each not in texts for each in exact if not _YEAR.fullmatch(each)):
+        return False
+    terms = _terms(undated)
     return bool(terms) and 2 * sum(term in known for term in terms) >= len(terms)
 
 

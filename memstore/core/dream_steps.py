@@ -22,6 +22,7 @@ from memstore.core.names import collision_key
 Action = Literal["create", "revise", "delete", "merge"]
 StepState = Literal["done", "stale", "refused", "rejected", "held"]
 
+_ROUNDING = 1e-6
 _ORDER: Mapping[Action, int] = {"create": 0, "revise": 1, "merge": 2, "delete": 3}
 
 
@@ -31,7 +32,7 @@ class Planned:
 
     `seen`: the token of the version that it was made against, None for a new memory. `into`, `into_path`: the memory
     that it is merged into. `needs`: memory and token of each other version that it was made from. `lines`: what became
-    of the lines that are not in the new text as they were. `heavy`: it counts as the loss of a memory.
+    of the lines that are not in the new text as they were. `loss`: what share of the memory goes, 1 for all of it.
     """
 
     n: int
@@ -48,7 +49,7 @@ class Planned:
     into_path: str | None = None
     needs: tuple[tuple[str, str], ...] = ()
     lines: tuple[Account, ...] = ()
-    heavy: bool = False
+    loss: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +106,8 @@ def _stale(step: Planned, tokens: Mapping[str, str], holders: Mapping[str, str])
 
 
 def losses(steps: Iterable[Planned]) -> int:
-    """How many memories would be out of use, or have lost most of what they say."""
-    return sum(step.heavy for step in steps)
+    """How many memories would go: those out of use, and what the others lose together, in memories."""
+    return int(sum(step.loss for step in steps) + _ROUNDING)
 
 
 def changes(steps: Sequence[Planned], shelf: Shelf) -> tuple[Change, ...]:

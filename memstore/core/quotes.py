@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 from unicodedata import category, normalize
 
-from memstore.core.terms import is_spaceless
+from memstore.core.terms import document_terms, is_spaceless, parse_query
 
 LEAST: Final = 4
 
@@ -62,6 +62,14 @@ class Speech:
 def says_enough(quote: str) -> bool:
     """Whether a text is long enough to be somebody's words."""
     return _says_enough(folded(quote))
+
+
+def bears_on(quote: str, words: str) -> bool:
+    """Whether a quote and words have something in common to speak of: a word that is not in every sentence."""
+    said = {
+        term for word in parse_query(quote).content if not word.stop for each in word.exact for term in each.split()
+    }
+    return not said.isdisjoint(document_terms(words).split())
 
 
 def folded(text: str) -> str:

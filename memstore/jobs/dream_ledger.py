@@ -10,19 +10,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from memstore.core.accounting import Account, fresh, keeps_sense, key, lines_of, missing, settled
+from memstore.core.accounting import (
+    Account,
+    fresh,
+    keeps_sense,
+    key,
+    lines_of,
+    missing,
+    says_less,
+    settled,
+    turned,
+)
 from memstore.core.dream_steps import Planned, numbered
 from memstore.core.frontmatter import read
 from memstore.core.model import Memory, Origin, least_trusted
 from memstore.core.names import collision_key
 from memstore.errors import Defect, InputRefused
 from memstore.jobs import showing
-from memstore.jobs.dream_rules import Derived
+from memstore.jobs.dream_rules import Derived, Quote
 from memstore.jobs.vouching import Made, is_personal
 from memstore.jobs.workspace import Step
 
 _NAMED = 12
 """Lines that are missing of which a refusal gives the text."""
+_SHOWN = 200
 _LONGEST_REASON = 300
 
 
@@ -59,13 +70,12 @@ class Ledger:
         names: Iterable[str],
         texts: Mapping[str, bytes | None],
         plans: Mapping[str, Plan],
-        *,
-        by_person: bool,
+        quote: Quote,
     ) -> set[tuple[str, str]]:
         """Refuses a call after which a line of one of these memories would be neither in a result nor accounted for.
 
-        `texts` and `plans`: as they would be. `by_person`: the call has words of the person. Gives the lines that a
-        memory of the person loses by these words: `vouched` has them when the call is carried out.
+        `texts` and `plans`: as they would be. Gives the lines that a memory of the person loses by words of
+        the person: `vouched` has them when the call is carried out.
         """
         known = {**self.plans, **plans}
         lost: set[tuple[str, str]] = set()
@@ -73,14 +83,17 @@ class Ledger:
             accounts, left = self.fate(name, texts, known)
             if left:
                 raise InputRefused(_told(self.heads[name].path, left))
-            if accounts and _speaks_for_the_person(self.heads[name]):
+            if name in self.heads and _speaks_for_the_person(self.heads[name]):
                 lost |= {(name, key(each.line)) for each in accounts if not keeps_sense(each)} - self.vouched
-        if lost and not by_person:
-            name = min(lost)[0]
+                lost |= {(name, key(line)) for line in self._turned(name, texts, known)} - self.vouched
+        for name, line in sorted(lost):
+            if quote.on(line).voice == "person":
+                continue
             raise InputRefused(
                 f"{self.heads[name].path} speaks for the person: a line of it may be said in other words that mean the"
-                " same. It is dropped, or made to say something else, only with `quote`, words that the person wrote in"
-                " a session"
+                " same, and stand elsewhere below the same `not`. It is dropped, or made to say something else, only"
+                " with `quote`, words that the person wrote in a session and that bear on it:"
+                f" {showing.visible(line)[:_SHOWN]}"
             )
         return lost
 
@@ -95,16 +108,30 @@ class Ledger:
         own = texts[name] if name in texts else self._text(name)
         if head is None or (own is None and plan.into is None):
             return [], []
-        homes = [plan.into or name, *(each for each, other in plans.items() if name in other.sources)]
-        found = {each: texts[each] if each in texts else self._text(each) for each in dict.fromkeys(homes)}
-        there = [content for content in found.values() if content is not None]
-        if is_personal(read(head.state.content)):
-            there = [content for content in there if is_personal(read(content))]
+        found = self._homes(name, texts, plans)
+        there = list(found.values())
         pool = [account for each in (*found, name) for account in plans.get(each, Plan()).accounts]
         return settled(missing(head.state.content, there), pool, there)
 
+    def _homes(self, name: str, texts: Mapping[str, bytes | None], plans: Mapping[str, Plan]) -> dict[str, bytes]:
+        """The texts in which the lines of a memory may stand: its own, and those that were made from it."""
+        wanted = [plans.get(name, Plan()).into or name, *(each for each in plans if name in plans[each].sources)]
+        found = {each: texts[each] if each in texts else self._text(each) for each in dict.fromkeys(wanted)}
+        mine = is_personal(read(self.heads[name].state.content))
+        return {
+            each: content
+            for each, content in found.items()
+            if content is not None and (not mine or is_personal(read(content)))
+        }
+
+    def _turned(self, name: str, texts: Mapping[str, bytes | None], plans: Mapping[str, Plan]) -> list[str]:
+        own = texts[name] if name in texts else self._text(name)
+        if own is None and plans.get(name, Plan()).into is None:
+            return []
+        return turned(self.heads[name].state.content, self._homes(name, texts, plans).values())
+
     def made_from(
-        self, name: str, content: bytes, plan: Plan, quoted: Made, plans: Mapping[str, Plan] | None = None
+        self, name: str, content: bytes, plan: Plan, quote: Quote, plans: Mapping[str, Plan] | None = None
     ) -> tuple[Plan, Derived]:
         """Whose words a text has, given what it was made from; the plan, with the words that are its own."""
         known = self.plans if plans is None else plans
@@ -116,12 +143,13 @@ class Ledger:
             *(account for each in self.merged(name, known) for account in known[each].accounts),
         ]
         new = [key(line) for line in fresh(content, [each.state.content for each in inputs], accounts)]
-        words = {line: plan.words.get(line, quoted) for line in new}
-        voices = {made.voice for made in words.values()} or {"agent" if quoted.voice == "tool" else quoted.voice}
+        words = {line: plan.words.get(line) or quote.on(line) for line in new}
+        asked = quote.on(content.decode("utf-8", "replace")).voice
+        voices = {made.voice for made in words.values()} or {"agent" if asked == "tool" else asked}
         by_tool = "tool" in voices or any(each.origin == "tool" for each in others)
         derived = Derived(
             "tool" if by_tool else "agent" if "agent" in voices else "person",
-            quoted.message,
+            quote.made.message,
             personal=bool(inputs) and all(is_personal(read(each.state.content)) for each in inputs),
             fresh=any(made.voice != "person" for made in words.values()),
         )
@@ -151,7 +179,8 @@ class Ledger:
             others.append(target)
         before = None if head is None else head.state.content
         gone = step.content is None
-        lost = 0 if before is None else sum(each.fate == "dropped" for each in lines)
+        # Its lines may stand where nothing is staged: they are to stand there still.
+        kept = [self.heads[each] for each in self._homes(name, {}, self.plans) if each not in staged] if head else []
         return Planned(
             0,
             0,
@@ -165,9 +194,9 @@ class Ledger:
             "; ".join(plan.reasons)[:_LONGEST_REASON],
             into,
             into_path,
-            tuple((each.id, each.token) for each in others if each.id != step.memory),
+            tuple(dict.fromkeys((each.id, each.token) for each in (*others, *kept) if each.id != step.memory)),
             tuple(lines),
-            heavy=gone or (before is not None and 2 * lost > len(lines_of(before))),
+            loss=1.0 if gone else 0.0 if before is None else _loss(before, lines),
         )
 
     def _origin(self, plan: Plan, head: Memory | None, others: Sequence[Memory]) -> Origin:
@@ -177,14 +206,21 @@ class Ledger:
         return least_trusted("agent", *voices, *(each.origin for each in others))
 
 
+def _loss(before: bytes, lines: Sequence[Account]) -> float:
+    """What share of a text is not said any more; of most of it all counts."""
+    share = sum(map(says_less, lines)) / max(1, len(lines_of(before)))
+    return 1.0 if share > 0.5 else share
+
+
 def _speaks_for_the_person(head: Memory) -> bool:
     return head.origin == "person" or is_personal(read(head.state.content))
 
 
 def _told(path: str, left: Sequence[str]) -> str:
-    named = "\n".join(f"- {showing.visible(line)[:200]}" for line in left[:_NAMED])
+    named = "\n".join(f"- {showing.visible(line)[:_SHOWN]}" for line in left[:_NAMED])
     more = f"\n({len(left) - _NAMED} more)" if len(left) > _NAMED else ""
     return (
-        f"lines of {path} are neither in the result nor in `lines`. Keep them, or list each with its fate (for"
-        f" reworded, `now` must be in the result) and the reason:\n{named}{more}"
+        f"lines of {path} are neither in the result nor in `lines`. Keep them (each as often as it was there, and code"
+        " with its indent and marks in a block of code), or list each with its fate (for reworded, `now` must be in the"
+        f" result) and the reason:\n{named}{more}"
     )

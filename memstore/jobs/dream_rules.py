@@ -1,9 +1,11 @@
 """What a dream may change. Pure.
 
-1. Off limits are pinned memories, what is not private, notes of a day, and files that nobody made as a memory.
+1. Off limits are pinned memories, what is not private, notes of a day, and files that nobody made as a memory. A name
+   stays: other memories link to it.
 2. A memory that speaks for the person (`user`, `feedback`) is made from such ones only, and without words of its own;
-   it stays of these types, and is deleted only where another one says it now. Else a quote of the person is needed.
-   Whatever a person wrote is deleted on the same terms, and (`dream_ledger.py`) loses no line and no `not` on others.
+   it stays of these types, and is deleted only where another one says it now. Else a quote of the person is needed,
+   which counts for what it bears on. Whatever a person wrote is deleted on the same terms, and (`dream_ledger.py`)
+   loses no line and no `not` on others.
 3. What holds words of tools never becomes one; words of tools go neither into a memory whose words are a person's nor
    into what the index says of a memory.
 """
@@ -14,9 +16,10 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from memstore.core.frontmatter import read
+from memstore.core.frontmatter import read, same_name
 from memstore.core.model import Memory
 from memstore.core.names import stem
+from memstore.core.quotes import bears_on
 from memstore.errors import InputRefused
 from memstore.jobs import vouching, workspace
 from memstore.jobs.vouching import Made, Rule, check_words_of_tools, is_personal
@@ -37,6 +40,18 @@ class Derived(Made):
     merged: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What a call quotes, and whose words that is: it counts for what it bears on, and for nothing else."""
+
+    made: Made
+    text: str = ""
+
+    def on(self, words: str) -> Made:
+        """Whose words these are, or who wants them gone, as far as the quote tells."""
+        return self.made if self.made.voice != "tool" and bears_on(self.text, words) else Made("tool")
+
+
 def check(head: Memory | None, text: bytes | None, made: tuple[Made, ...]) -> None:
     """The rules above, as a workspace asks for them."""
     if head is not None:
@@ -52,12 +67,14 @@ def check(head: Memory | None, text: bytes | None, made: tuple[Made, ...]) -> No
         raise InputRefused(
             "a user or feedback memory is made from such memories alone: name them in `sources`. For words that are in"
             " none of them, nor listed as the new words of a line, it needs `quote`, words that the person wrote in a"
-            " session"
+            " session and that bear on it"
         )
     if was and not becomes and not by_person:
         raise InputRefused("it is a user or feedback memory and stays one, unless a `quote` of the person says else")
     if head is None or before is None:
         return
+    if not same_name(before.name, after.name):
+        raise InputRefused("its name stays as it is: other memories may link to it")
     if head.origin == "tool" and becomes and not was:
         raise InputRefused("it holds words of tools, so it cannot become a user or feedback memory")
     if any(each.voice == "tool" for each in made):
@@ -83,7 +100,7 @@ def _check_deletion(head: Memory | None, made: tuple[Made, ...], by_person: bool
     if head.origin == "person" or is_personal(read(head.state.content)):
         raise InputRefused(
             "it speaks for the person: merge it into a memory of its type, or give `quote`, words that the person wrote"
-            " in a session and that overturn it"
+            " in a session and that overturn it, and name what it is about"
         )
 
 

@@ -42,7 +42,10 @@ _INTO: Final = {
 }
 _QUOTE: Final = {
     "type": "string",
-    "description": "Words that the person wrote in a session, word for word, as Grep shows them, that ask for this",
+    "description": (
+        "Words that the person wrote in a session, word for word, as Grep shows them, that ask for this and name what"
+        " it is about"
+    ),
 }
 
 

@@ -23,10 +23,10 @@ from memstore.errors import InputRefused, NotFound
 from memstore.jobs import showing
 from memstore.jobs.dream_ledger import Ledger, Plan
 from memstore.jobs.dream_material import INSTRUCTIONS, Material, Page
-from memstore.jobs.dream_rules import RULES, Derived, check_place
+from memstore.jobs.dream_rules import RULES, Derived, Quote, check_place
 from memstore.jobs.dream_table import TOOLS
 from memstore.jobs.forms import check_file, inside
-from memstore.jobs.given import Input, folded, number_of, pattern_of, switch, text_of
+from memstore.jobs.given import Input, folded, number_of, optional, pattern_of, switch, text_of
 from memstore.jobs.messages import Tool, ToolResult, ToolUse
 from memstore.jobs.replacing import replaced
 from memstore.jobs.tools import Tools
@@ -139,7 +139,7 @@ class DreamTools(Tools):
         self._check_place(name, content)
         plan = self._planned(name, given)
         plan = replace(plan, into=None, sources=tuple(dict.fromkeys((*plan.sources, *self._sources(given, name)))))
-        plan, self._derived = self._ledger.made_from(name, content, plan, super()._made(given))
+        plan, self._derived = self._ledger.made_from(name, content, plan, self._quote(given))
         for rule in RULES:  # what it may not be at all is said before what it lacks
             rule(self._ledger.heads.get(name), content, (self._derived,))
         lost = self._check({name, *plan.sources, *self._ledger.merged(name)}, name, content, plan, given)
@@ -156,13 +156,14 @@ class DreamTools(Tools):
             raise InputRefused("another memory was merged into it in this run, so it stays")
         into = collision_key(self._target(given, name).path) if given.get("into") is not None else None
         plan = replace(self._planned(name, given), into=into)
-        quoted = super()._made(given)
-        self._derived = Derived(quoted.voice, quoted.message, merged=into is not None)
+        quote = self._quote(given)
+        asked = quote.on(file.text)
+        self._derived = Derived(asked.voice, asked.message, merged=into is not None)
         plans = {name: plan}
         if into is not None:
             if file.memory is None:
                 raise InputRefused("it was written in this run: leave `into` out")
-            plans[into] = self._merged(name, into, plan, quoted)
+            plans[into] = self._merged(name, into, plan, quote)
         lost = self._check({name, *plan.sources}, name, None, plan, given)
         told = super()._delete(given)
         self._ledger.plans |= plans
@@ -215,7 +216,7 @@ class DreamTools(Tools):
             if (head.id, content) in self._unwanted:
                 raise InputRefused("an earlier dream did just that, and a person did not want it: it stays as it is")
 
-    def _merged(self, name: str, into: str, plan: Plan, quoted: Made) -> Plan:
+    def _merged(self, name: str, into: str, plan: Plan, quote: Quote) -> Plan:
         """The plan of the file that a memory is merged into. Raises InputRefused where its words may not go there."""
         file = self._workspace.read(into)
         assert file is not None
@@ -226,7 +227,7 @@ class DreamTools(Tools):
         target = self._ledger.of(into)
         target = replace(target, sources=tuple(dict.fromkeys((*target.sources, name))))
         known = {**self._ledger.plans, name: plan}
-        target, derived = self._ledger.made_from(into, file.content, target, quoted, known)
+        target, derived = self._ledger.made_from(into, file.content, target, quote, known)
         for rule in RULES:
             rule(file.memory, file.content, (derived,))
         return target
@@ -234,8 +235,10 @@ class DreamTools(Tools):
     def _check(
         self, names: Iterable[str], name: str, content: bytes | None, plan: Plan, given: Input
     ) -> set[tuple[str, str]]:
-        by_person = super()._made(given).voice == "person"
-        return self._ledger.check(names, {name: content}, {name: plan}, by_person=by_person)
+        return self._ledger.check(names, {name: content}, {name: plan}, self._quote(given))
+
+    def _quote(self, given: Input) -> Quote:
+        return Quote(super()._made(given), optional(given, "quote"))
 
     def _text(self, name: str) -> bytes | None:
         file = self._workspace.read(name)

@@ -213,6 +213,6 @@ def _outcome(row: Row, lines: tuple[Account, ...]) -> Outcome:
         n, part, action, memory, path, token, None if before is None else text_content(before),
         None if content is None else bytes(content), origin, reason, into, into_path,
         tuple((str(each[0]), str(each[1])) for each in json.loads(needs)), lines,
-        heavy=action in ("delete", "merge"),
+        loss=float(action in ("delete", "merge")),
     )  # fmt: skip
     return Outcome(step, state, told)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memstore.core.accounting import Account, fresh, keeps_sense, key, keys_of, lines_of, missing, says, settled
+from memstore.core.accounting import Account, fresh, keeps_sense, key, keys_of, lines_of, missing, says, settled, turned
 from memstore.core.frontmatter import compose
 
 
@@ -106,6 +106,9 @@ def test_words_of_words_that_reword_a_line_are_not_fresh():
         ("wait 30 seconds", "wait a while"),
         ("wait 30 seconds", "wait 40 seconds"),
         ("the freeze ends on 2026-03-05", "the freeze ends on 2026-03-06"),
+        ("answer in German when I write German", "German"),
+        ("push to main", "obsolete: push to main"),
+        ("push to main", "- push to main"),
     ],
 )
 def test_a_line_that_lost_its_not_or_a_figure_does_not_keep_its_sense(line: str, now: str):
@@ -158,3 +161,37 @@ def test_what_a_text_says_is_whole_lines_of_it_or_enough_words_in_one():
     there = keys_of(text("the port is 7443", "no", "端口是七四四三，别改"))
     assert says("no", there) and says("port is", there) and says("端口是七四四三", there)
     assert not says("o", there) and not says("the", there) and not says("- \n", there)
+
+
+def test_a_line_of_code_is_another_one_with_another_indent_or_mark():
+    code = text("see:", "  ```sh", "  if a:", "    b", "  # c", "  ```", "end")
+    assert missing(code, [text("end", "see:", "```sh", "if a:", "  b", "# c", "```")]) == []
+    assert missing(code, [text("see:", "```sh", "if a:", "b", "c", "```", "end")]) == ["b", "# c"]
+    assert missing(code, [text("see:", "```sh", "```", "if a:", "  b", "# c", "end")]) == ["if a:", "b", "# c"]
+
+
+def test_what_a_body_says_twice_is_to_be_said_twice():
+    assert missing(text("a 1", "b 2", "- a 1"), [text("a 1", "b 2")]) == ["a 1"]
+    assert missing(text("a 1", "b 2", "- a 1"), [text("a 1", "b 2"), text("a 1")]) == []
+    assert missing(text("a 1"), [text("a 1", "a 1")]) == []
+
+
+def test_what_is_commented_out_is_not_said():
+    assert missing(text("a 1", "b 2"), [text("<!-- old", "a 1", "-->", "b 2")]) == ["a 1"]
+
+
+def test_a_line_is_turned_where_its_heading_says_not():
+    rules = text("## Do", "a 1", "## Do not", "b 2", "", "Avoid:", "", "- c 3", "", "d 4")
+    assert turned(rules, [rules]) == []
+    assert turned(rules, [text("d 4", "## Never", "b 2", "## Do", "a 1", "Avoid:", "- c 3")]) == ["b 2"]
+    assert turned(rules, [text("## Do not", "a 1", "b 2", "", "Avoid:", "", "- c 3", "- d 4")]) == ["a 1", "c 3", "d 4"]
+
+
+def test_an_address_or_a_long_figure_of_its_own_is_no_rewording():
+    old = [text("the api is at https://a.example and port 7443 since then")]
+    for now in ("the api is at https://b.example since then", "the api is at port 7444 since then"):
+        assert fresh(text(now), old, [reworded("the api is at https://a.example and port 7443 since then", now)]) == [
+            now
+        ]
+    now = "since 2026-03-01 the api is at https://a.example (port 7443)"
+    assert fresh(text(now), old, [reworded("the api is at https://a.example and port 7443 since then", now)]) == []

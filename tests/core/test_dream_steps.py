@@ -19,9 +19,9 @@ def step(action: Action, name: str, *, n: int = 1, part: int = 1, into: str | No
     content = None if action in ("delete", "merge") else b"new"
     seen, before = (None, None) if action == "create" else ("seen", b"old")
     into_path = None if into is None else f"{into}.md"
-    heavy = content is None
+    loss = float(content is None)
     return Planned(
-        n, part, action, name, f"{name}.md", seen, before, content, "agent", "why", into, into_path, heavy=heavy
+        n, part, action, name, f"{name}.md", seen, before, content, "agent", "why", into, into_path, loss=loss
     )
 
 

@@ -48,7 +48,7 @@ def record(store: Store, *outcomes: Outcome) -> None:
 def test_steps_come_back_as_they_were_put_on_record(store: Store):
     lines = (Account("one", "reworded", "shorter", "two"), Account("a\ud800", "dropped", "over"))
     one = planned(store, into="x", into_path="x.md", needs=(("x", "t"),), lines=lines)
-    gone = Planned(2, 1, "delete", "gone", "gone.md", "t", None, None, "tool", "why", heavy=True)
+    gone = Planned(2, 1, "delete", "gone", "gone.md", "t", None, None, "tool", "why", loss=1.0)
     record(store, Outcome(one, "held"), Outcome(gone, "stale", "it was changed meanwhile"))
     with store.view() as connection:
         found = steps.of_run(connection, "run")
