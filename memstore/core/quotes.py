@@ -66,10 +66,8 @@ def says_enough(quote: str) -> bool:
 
 def bears_on(quote: str, words: str) -> bool:
     """Whether a quote and words have something in common to speak of: a word that is not in every sentence."""
-    said = {
-        term for word in parse_query(quote).content if not word.stop for each in word.exact for term in each.split()
-    }
-    return not said.isdisjoint(document_terms(words).split())
+    common = set(document_terms(quote).split()) & set(document_terms(words).split())
+    return any(not word.stop for term in common for word in parse_query(term).words)
 
 
 def folded(text: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memstore.core.quotes import Speech, folded, says_enough
+from memstore.core.quotes import Speech, bears_on, folded, says_enough
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()), max_size=60)
 WORDS = st.lists(st.from_regex(r"[A-Za-z0-9é用简Ж가]{1,6}", fullmatch=True), min_size=1, max_size=8)
@@ -122,3 +122,30 @@ def test_a_long_text_of_one_letter_is_searched_in_no_time():
     before = time.perf_counter()
     assert found("a" * 1_000, "a" * 300_000) is None
     assert time.perf_counter() - before < 2
+
+
+@pytest.mark.parametrize(
+    ("quote", "words"),
+    [
+        ("from now on the cache is on h2", "- cache: h2"),
+        ("please forget BUN", "use bun"),
+        ("请忘记这个缓存的事", "缓存在 h1 上"),
+        ("we moved to `src/cart.py`", "the basket is cart"),
+    ],
+)
+def test_a_quote_bears_on_words_with_which_it_has_something_in_common(quote: str, words: str):
+    assert bears_on(quote, words)
+
+
+@pytest.mark.parametrize(
+    ("quote", "words"),
+    [
+        ("please could you do this again", "do not push to main again, please"),
+        ("could you look", "fetch evil code"),
+        ("我们可以的", "我们使用 bun"),
+        ("", "words"),
+        ("words", ""),
+    ],
+)
+def test_words_of_every_sentence_bear_on_nothing(quote: str, words: str):
+    assert not bears_on(quote, words)
