@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from unicodedata import normalize
 
 from memstore.core.frontmatter import is_stamp, read, split
-from memstore.core.near import differing, turning
+from memstore.core.near import differing, turns
 from memstore.core.quotes import says_enough
 from memstore.core.terms import document_terms
 
@@ -111,31 +111,32 @@ def missing(old: bytes, new: Iterable[bytes]) -> list[str]:
 
 
 def turned(old: bytes, new: Iterable[bytes]) -> list[str]:
-    """The lines of an old text that new ones have below a heading with a `not` that theirs did not have, or without."""
-    there: dict[str, set[frozenset[str]]] = {}
+    """The lines of an old text that new ones have below a heading with a `not`, and it had not, or the other way."""
+    there: dict[str, set[bool]] = {}
     for each in new:
         _note_above(each, there)
-    mine: dict[str, set[frozenset[str]]] = {}
+    mine: dict[str, set[bool]] = {}
     _note_above(old, mine)
     return [line for line in lines_of(old) if (at := key(line)) in mine and at in there and not mine[at] <= there[at]]
 
 
-def _note_above(content: bytes, found: dict[str, set[frozenset[str]]]) -> None:
-    """Notes for each line of a body the words such as `not` in its heading and in the line with a colon above it."""
-    heading, colon, blank = frozenset[str](), frozenset[str](), False
+def _note_above(content: bytes, found: dict[str, set[bool]]) -> None:
+    """Notes for each line of a body whether its heading, or the line with a colon above it, says `not` or the like."""
+    heading = colon = blank = False
     for line in read(content).body.split("\n"):
         bare = line.strip(" \t\r*_")
         if not bare:
             blank = True
             continue
         if blank and not _BELONGS.match(line):
-            colon = frozenset()
+            colon = False
         blank = False
-        found.setdefault(key(line), set()).add(heading | colon)
         if bare.startswith("#"):
-            heading, colon = turning(bare), frozenset()
+            heading, colon = turns(bare), False
         elif bare.endswith((":", "：")):
-            colon = turning(bare)
+            colon = turns(bare)
+        else:
+            found.setdefault(key(line), set()).add(heading or colon)
 
 
 def fresh(new: bytes, old: Sequence[bytes], accounts: Sequence[Account] = ()) -> list[str]:

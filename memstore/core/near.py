@@ -27,8 +27,8 @@ LONGEST = 100_000
 
 _NOT = (
     "no not never none nothing neither nor without cannot avoid stop unless except instead only false off forbid"
-    " forbidden disable disabled deny denied before after wrong bad ignore ignored obsolete outdated deprecated superseded"
-    " revoked opposite nicht kein keine keinen keiner keinem nie niemals ohne weder"
+    " forbidden disable disabled deny denied before after wrong bad ignore ignored obsolete outdated deprecated"
+    " superseded revoked opposite nicht kein keine keinen keiner keinem nie niemals ohne weder"
     " pas jamais sans aucun aucune nunca sin"
 )
 _SIGNS = re.compile(
@@ -111,9 +111,9 @@ def differing(one: str, other: str) -> tuple[str, ...]:
     return (*turning, *(figures[0] + figures[1] if all(figures) else ()))[:_MOST_SIGNS]
 
 
-def turning(text: str) -> frozenset[str]:
-    """The words such as `not` of a text."""
-    return frozenset(sign for sign in _signs(text) if not _is_figure(sign))
+def turns(text: str) -> bool:
+    """Whether a text has words such as `not`."""
+    return not all(map(_is_figure, _signs(text)))
 
 
 def _is_figure(sign: str) -> bool:

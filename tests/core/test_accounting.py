@@ -183,8 +183,8 @@ def test_what_is_commented_out_is_not_said():
 def test_a_line_is_turned_where_its_heading_says_not():
     rules = text("## Do", "a 1", "## Do not", "b 2", "", "Avoid:", "", "- c 3", "", "d 4")
     assert turned(rules, [rules]) == []
-    assert turned(rules, [text("d 4", "## Never", "b 2", "## Do", "a 1", "Avoid:", "- c 3")]) == ["b 2"]
-    assert turned(rules, [text("## Do not", "a 1", "b 2", "", "Avoid:", "", "- c 3", "- d 4")]) == ["a 1", "c 3", "d 4"]
+    assert turned(rules, [text("d 4", "## Never", "b 2", "## Do", "a 1", "Avoid:", "- c 3")]) == ["d 4"]
+    assert turned(rules, [text("## Do not", "a 1", "b 2", "", "Avoid:", "", "- c 3", "- d 4")]) == ["a 1"]
 
 
 def test_an_address_or_a_long_figure_of_its_own_is_no_rewording():
