@@ -21,8 +21,8 @@ from memstore.jobs import showing
 from memstore.jobs.bash import Programs
 from memstore.jobs.forms import check_file, check_place, inside, is_index
 from memstore.jobs.given import Input, folded, number_of, optional, pattern_of, switch, text_of
-from memstore.jobs.team import is_team
 from memstore.jobs.messages import Tool, ToolResult, ToolUse
+from memstore.jobs.team import is_team
 from memstore.jobs.tool_table import BASH, TOOLS
 from memstore.jobs.vouching import Made, Voice
 from memstore.jobs.workspace import File, Rebased, Workspace

@@ -221,9 +221,9 @@ def test_a_client_that_is_not_logged_in_holds_the_turns_with_the_next_step(clien
     done = by_hand(client, repository, "run")
     assert done.returncode != 0
     assert "Not logged in" in done.stdout + done.stderr
-    (run,) = ran(repository)
+    (run,) = ask(repository, "extract", "log")["runs"]
     assert run["outcome"] == "failed" and "/login" in run["reason"]
-    stands = ask(repository, "extract", "status")
+    stands = json.loads(by_hand(client, repository, "status", "--json").stdout)
     assert [job["session"] for job in stands["waiting"]] == [session.id] and stands["parked"] == []
     assert "Not logged in" in stands["held"]["reason"] and "/login" in stands["held"]["step"]
     memstore(repository, "extract", "retry")
