@@ -1,8 +1,9 @@
 """What a dream has to itself while it goes on: the lease, and the client's lock in every folder of the store.
 
 The lease is what counts, and is checked where a dream commits; the client's locks keep its own dream away. A model may
-think for longer than a lease lasts, so a thread beats meanwhile, through a connection of its own; it dies with its
-process, whose lease is free at once then. What a killed dream left in the client's locks is put back by the next one.
+think for longer than a lease lasts, so a thread beats meanwhile, through a connection of its own, and keeps the locks
+young, which the client takes over after an hour; it dies with its process, whose lease is free at once then. What a
+killed dream left in the client's locks is put back by the next one.
 """
 
 from __future__ import annotations
@@ -74,10 +75,16 @@ class DreamHold:
         self._end()
 
     def called_off(self) -> bool:
-        """Whether somebody wants the dream to end, or has taken it over. Raises StoreUnavailable and kin."""
+        """Whether somebody wants the dream to end, or has taken it over; the client too. Raises StoreUnavailable."""
         with self._store.view() as connection:
             lease = leases.current(connection, KIND)
-        return lease is None or lease.owner != self.owner or lease.called_off
+        if lease is None or lease.owner != self.owner or lease.called_off:
+            return True
+        return any(self._is_the_clients(lock) for lock in self._taken)
+
+    def _is_the_clients(self, lock: HeldLock) -> bool:
+        found = consolidate_lock.read(lock.folder)
+        return found.pid != lock.pid and consolidate_lock.is_held(found, self._clock(), is_client)
 
     def _take(self, folder: str, pid: int) -> None:
         now, found = self._clock(), consolidate_lock.read(folder)
@@ -117,6 +124,8 @@ class DreamHold:
                 # Opened anew each time: a connection that only waits would keep the log from shrinking.
                 with closing(Store.open(store.directory, store.id, self._clock)) as own, own.change() as connection:
                     leases.beat(connection, KIND, self.owner, self._clock())
+                for lock in self._taken:
+                    consolidate_lock.keep(lock.folder, lock.pid, self._clock())
             except LeaseLost:  # the dream finds out by itself
                 return
             except MemstoreError:  # the next beat comes before the lease is over

@@ -193,6 +193,26 @@ def test_it_notices_that_it_was_called_off_or_taken_over(store: Store, folder: P
         assert held.called_off()
 
 
+def test_a_long_dream_keeps_the_clients_lock_young_and_gives_it_back_as_it_was(store: Store, folder: Path):
+    (folder / NAME).write_text("")
+    os.utime(folder / NAME, ns=(5_000_000_000, 5_000_000_000))
+    with hold(store, folder, beat=0.01):
+        first, end = lock(folder), time.monotonic() + 20
+        while lock(folder) == first and time.monotonic() < end:
+            time.monotonic()
+        assert lock(folder) != first
+    assert lock(folder) == ("", 5_000_000)
+
+
+def test_where_the_client_dreams_after_all_ours_ends(store: Store, folder: Path, client: int):
+    with hold(store, folder) as held:
+        (folder / NAME).write_text("999999")
+        assert not held.called_off(), "that is no client"
+        (folder / NAME).write_text(str(client))
+        assert held.called_off()
+    assert (folder / NAME).read_text() == str(client)
+
+
 def beat_of(store: Store) -> int:
     with store.view() as connection:
         lease = leases.current(connection, "dream")

@@ -104,6 +104,22 @@ def take(folder: str, found: Lock, pid: int, now: int) -> str:
     return ""
 
 
+def keep(folder: str, pid: int, now: int) -> None:
+    """Makes our hold last on, where it is ours still: the client takes over what is older than an hour."""
+    try:
+        handle = os.open(os.path.join(folder, NAME), _WRITE)
+    except OSError:  # it is gone, or closed to us: there is nothing to keep
+        return
+    try:
+        there = _read(handle)
+        if there.pid == pid and not there.odd:
+            os.utime(handle, ns=(now * 1_000, now * 1_000))
+    except OSError:  # the next beat tries again
+        return
+    finally:
+        os.close(handle)
+
+
 def give_back(folder: str, pid: int, at: int) -> str:
     """Ends our hold: the lock tells of a dream at `at`; 0: there was none, and the file goes.
 
