@@ -23,7 +23,7 @@ from memstore.dream_standing import By, Gates, own, root_of
 from memstore.errors import ClientDreams, LeaseHeld, MemstoreError, ModelError
 from memstore.extracting import ApiOf
 from memstore.jobs.dream import KIND, Around, Dream, Report
-from memstore.standing import api_hold
+from memstore.standing import api_hold, note_refusal
 from memstore.store.steps import Progress
 from memstore.store.store import Store
 from memstore.store.worker_turn import worker_turn
@@ -71,24 +71,28 @@ class Dreamer:
         """Dreams, if the gates that concern whoever asks are open.
 
         Somebody who asks gets LeaseHeld or ClientDreams where somebody dreams, and ModelError where no model is to be
-        asked. Raises SettingRefused, StoreUnavailable and what `Dream.run` raises.
+        asked; a schedule gets that, too, where somebody has to mend something. Raises SettingRefused, StoreUnavailable and what `Dream.run` raises.
         """
         if by == "hand":
             self._check_model()
         gates = Gates(self._store, self._home, self._world, self._folders, self._root)
         shut = None if by == "hand" else next((gate for gate in gates.walk(by) if not gate.open), None)
         if shut is not None:
+            if by == "schedule" and shut.to_mend:  # else it would stay away night for night without a word
+                raise ModelError(f"no dream can begin: {shut.figure}")
             return Dreamed(gate=shut)
         hold = DreamHold(self._store, self._folders, self._world.new_id(), self._world.clock)
         try:
             with hold:
                 self._sync()
-                report = Dream(self._around(by, hold, gates), dry=dry).run()
+                around = self._around(by, hold, gates)
+                report = Dream(around, dry=dry).run()
                 hold.good = report.end.outcome != "failed" and not dry
         except (LeaseHeld, ClientDreams) as held:
             if by == "hand":
                 raise
             return Dreamed(gate=Gate("lease", False, str(held)))
+        note_refusal(self._store, around.settings, self._world, "api", report.end)
         unshown = self._sync() if report.operation is not None else ()
         return Dreamed(None, report, tuple(hold.said), unshown)
 
@@ -97,7 +101,7 @@ class Dreamer:
             settings = kept.load(self._home, self._world.environment, connection)
         hold = api_hold(self._store, settings, self._world)
         if hold is not None:
-            raise ModelError(hold.reason, hint=hold.step)
+            raise ModelError(hold.reason, hint=f"{hold.step}; `memstore tidy` does what rules can, without a model")
 
     def _around(self, by: By, hold: DreamHold, gates: Gates) -> Around:
         world, store = self._world, self._store

@@ -36,8 +36,8 @@ from memstore.jobs.fork import Fork
 from memstore.jobs.messages import Reply, Request
 from memstore.jobs.notes import NotesRun
 from memstore.jobs.workspace import Step
-from memstore.standing import KIND, Hold, allowed, api_hold, asked_with, resting
-from memstore.store import ending, jobs, refused, sessions
+from memstore.standing import KIND, Hold, allowed, api_hold, note_refusal, resting
+from memstore.store import ending, jobs, sessions
 from memstore.store.jobs import Job
 from memstore.store.runs import RunEnd
 from memstore.store.store import Store
@@ -175,15 +175,8 @@ class Worker:
             self._told(job, end)
 
     def _note_refusal(self, job: Job, end: RunEnd, settings: Settings) -> None:
-        """Whether the one that the model was asked as was refused, for all jobs to know."""
-        if end.held is None and not end.turns:
-            return
-        world, directory = self._world, self._store.directory
-        asked = asked_with(settings, world.environment, "api" if job.kind == NOTES_KIND else _via(settings, world))
-        if end.held is not None:
-            refused.note(directory, *end.held, world.clock(), world.new_id(), asked)
-        elif (found := refused.refused(directory)) is not None and found.is_of(asked):
-            refused.forget(directory)
+        via = "api" if job.kind == NOTES_KIND else _via(settings, self._world)
+        note_refusal(self._store, settings, self._world, via, end)
 
     def _show(self) -> None:
         for path in folders_of(self._store):

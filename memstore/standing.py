@@ -18,10 +18,10 @@ from memstore.errors import ModelUnset, PlaceRefused, SettingRefused
 from memstore.jobs.choice import Via, choose
 from memstore.jobs.endpoint import find_endpoint, sent
 from memstore.store import jobs, runs, sessions
+from memstore.store import refused as refusals
 from memstore.store.connection import Reading
 from memstore.store.jobs import Job
-from memstore.store.refused import refused
-from memstore.store.runs import Run
+from memstore.store.runs import Run, RunEnd
 from memstore.store.store import Store
 from memstore.store.worker_turn import is_working
 from memstore.world import World
@@ -36,10 +36,11 @@ _NEEDED = ("extract.", "claude", "model.extract", "budget.")
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """What keeps every job waiting, and what to do about it."""
+    """What keeps every job waiting, and what to do about it. `to_mend`: it goes on only when a person has done that."""
 
     reason: str
     step: str = ""
+    to_mend: bool = False
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.step})" if self.step else self.reason
@@ -169,12 +170,25 @@ def api_hold(store: Store, settings: Settings, world: World) -> Hold | None:
     try:
         find_endpoint(world.environment)
     except ModelUnset as error:
-        return Hold(str(error), "set one where sessions start: this is no work for the client's own fork")
+        return Hold(
+            str(error), "set one where sessions start: the client's own fork does not do this work", to_mend=True
+        )
     except SettingRefused as error:
-        return Hold(str(error), error.hint)
+        return Hold(str(error), error.hint, to_mend=True)
     with store.view() as connection:
         spent, unknown = _spent(connection, world.clock())
     return _refused(store, settings, world, "api") or _spent_up(settings, spent, unknown)
+
+
+def note_refusal(store: Store, settings: Settings, world: World, via: Via, end: RunEnd) -> None:
+    """Whether the one that the model was asked as was refused, for all that would ask it to know."""
+    if end.held is None and not end.turns:
+        return
+    asked = asked_with(settings, world.environment, via)
+    if end.held is not None:
+        refusals.note(store.directory, *end.held, world.clock(), world.new_id(), asked)
+    elif (found := refusals.refused(store.directory)) is not None and found.is_of(asked):
+        refusals.forget(store.directory)
 
 
 def _hold(store: Store, settings: Settings, world: World, spent: int, unknown: int) -> Hold | None:
@@ -185,7 +199,7 @@ def _hold(store: Store, settings: Settings, world: World, spent: int, unknown: i
 
 def _refused(store: Store, settings: Settings, world: World, via: Via) -> Hold | None:
     """A credential that was refused is asked again when it has changed, after a while, or when somebody says so."""
-    found, now = refused(store.directory), world.clock()
+    found, now = refusals.refused(store.directory), world.clock()
     if found is None or not found.at <= now < found.until:
         return None
     if not found.is_of(asked_with(settings, world.environment, via)):

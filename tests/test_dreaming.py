@@ -20,6 +20,7 @@ from memstore.claude.consolidate_lock import NAME
 from memstore.dream_standing import dream_standing, root_of
 from memstore.dreaming import Dreamed, Dreamer, consider
 from memstore.errors import LeaseHeld, ModelError
+from memstore.standing import in_the_way
 from memstore.store import leases, runs
 from memstore.store import settings as kept
 from memstore.store.runs import Outcome
@@ -27,7 +28,7 @@ from memstore.world import World
 from tests.files.desk import Desk, topic
 from tests.hooks.calls import Session, at_rest, until
 from tests.jobs.api import Scripted, scripted
-from tests.messages_api import Answer, Asked, Say, Use
+from tests.messages_api import Answer, Asked, Fail, Say, Use
 from tests.talks import Talk
 
 DREAMER = """
@@ -284,6 +285,17 @@ def test_without_a_model_nothing_is_begun_and_no_dream_has_failed(place: Place):
         Dreamer(place.store, place.desk.world(), place.home).dream("hand")
     assert "fork" in told.value.hint and place.runs() == []
     assert not (place.desk.folder / NAME).exists()
+
+
+def test_a_credential_that_is_refused_holds_dreams_and_turns_until_it_is_another_one(place: Place):
+    place.api.steps = [Fail(401, "authentication_error", "invalid x-api-key")]
+    assert outcome(place.dream()) == "failed"
+    with pytest.raises(ModelError, match="refused"):
+        place.dream()
+    with place.store.view() as connection:
+        settings = kept.load(place.home, place.world.environment, connection)
+    assert in_the_way(place.store, settings, place.world) is not None
+    assert len(place.api.asked) == 1
 
 
 def test_a_shut_gate_begins_nothing(place: Place):

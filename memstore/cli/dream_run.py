@@ -14,7 +14,7 @@ from memstore.cli.runs_told import Account, account
 from memstore.cli.state import State, json_option
 from memstore.cli.stopping import until_told
 from memstore.cli.terminal import plural, printable
-from memstore.errors import NotFound, NotTrusted
+from memstore.errors import ModelError, NotFound, NotTrusted
 
 if TYPE_CHECKING:
     from memstore.app import Memstore
@@ -100,7 +100,12 @@ def _tell(state: State, memories: Memstore, dreamed: Dreamed, *, dry: bool, quie
     if one is not None and not state.json and not (quiet and idle):
         tell_dream(state, one, outcomes, texts=dry)
     if report is not None and report.end.outcome == "failed":
-        raise exits.Finished(exits.INTERRUPTED if report.end.gate == "cancelled" else exits.MODEL)
+        if report.end.gate == "cancelled":
+            raise exits.Finished(exits.INTERRUPTED)
+        if state.quiet and not state.json:
+            raise ModelError(f"the dream failed: {report.end.reason}")
+        state.note("nothing was changed; `memstore tidy` does what rules can, without a model")
+        raise exits.Finished(exits.MODEL)
 
 
 def tell_dream(state: State, one: Account, outcomes: Sequence[Outcome], *, texts: bool) -> None:
@@ -158,13 +163,13 @@ def follow(state: State) -> None:
 
 def _running(memories: Memstore) -> Run | None:
     """The dream that is going on, also one that only shows what it would do."""
-    from memstore.jobs.extract import PREVIEW
+    from memstore.jobs.dream import DRY
     from memstore.store import runs
     from memstore.store.dreams import KIND
 
     with memories.store.view() as connection:
         found = runs.log(connection, session="")
-    return next((run for run in found if run.state == "running" and run.kind in (KIND, PREVIEW)), None)
+    return next((run for run in found if run.state == "running" and run.kind in (KIND, DRY)), None)
 
 
 def _is_held(memories: Memstore) -> bool:

@@ -20,12 +20,20 @@ from memstore.core.ids import token
 from memstore.core.model import Memory, Provenance, Shelf
 from memstore.core.secrets import masked
 from memstore.core.settings import Settings
-from memstore.errors import Conflict, LeaseLost, MemstoreError, NotFound, SettingRefused, StoreUnavailable
+from memstore.errors import (
+    Conflict,
+    LeaseLost,
+    MemstoreError,
+    ModelUnauthorized,
+    NotFound,
+    SettingRefused,
+    StoreUnavailable,
+)
 from memstore.jobs.conversation import Talk, converse
 from memstore.jobs.dream_material import Material, listing
 from memstore.jobs.dream_rules import RULES
 from memstore.jobs.dream_tools import DreamTools
-from memstore.jobs.extract import PREVIEW, Metered, in_words
+from memstore.jobs.extract import Metered, in_words
 from memstore.jobs.messages import Model, Request, ToolResult, ToolUse, user
 from memstore.jobs.prompt import prompt
 from memstore.jobs.secrecy import without_secrets
@@ -37,6 +45,9 @@ from memstore.store.store import Store
 
 KIND = "dream"
 """What its lease, its runs and its operations are called."""
+
+DRY = "dream preview"
+"""The kind of a run that only shows what it would do: it counts for the budget, and for nothing else."""
 
 PHASES = ("orient", "gather", "consolidate", "check", "done")
 """The phases of its progress, in order."""
@@ -60,6 +71,8 @@ _LONGEST_REASON = 600
 _TOLD = 50
 _LONGEST = 1_000
 _CALLED_OFF = "it was called off; nothing was done"
+_TURNS = "dream.turns); nothing was done: a greater number lets it come to its end"
+_BUDGET = "budget.run); nothing was done: a greater sum lets it come to its end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +134,7 @@ class Dream:
         Raises LeaseLost where the lease is another's when it begins, Conflict where another process closed the run, and
         what a store raises that cannot be written.
         """
-        around, kind = self._around, PREVIEW if self._dry else KIND
+        around, kind = self._around, DRY if self._dry else KIND
         name = None
         with suppress(SettingRefused):  # told when the model is asked
             name = around.settings.word("model.dream")
@@ -150,6 +163,7 @@ class Dream:
             reason = "nothing has changed since the last dream" if heads else "there is no memory yet"
             return self._finish(RunEnd(self.id, "nothing", 0, reason, gate=NEWS), heads=None)
         opened, unwanted = around.material.opened(), self._unwanted(heads)
+        around.settings.number("dream.share")  # refused before a model is paid for
         tools = self._tools = DreamTools(space, opened, around.directory, around.clock, unwanted)
         model = Metered(around.model, around.store, self.id)
         talk = self._converse(model, tools, material(opened, listing(heads, around.clock()), unwanted))
@@ -201,15 +215,17 @@ class Dream:
             case "said":
                 return replace(end, reason="the model ended without a word")
             case "turns":
-                return replace(end, reason="its turns were used up (dream.turns); nothing was done", gate="turns")
+                return replace(end, reason=f"its turns were used up ({_TURNS}", gate="turns")
             case "budget":
-                return replace(end, reason="its budget was used up (budget.run); nothing was done", gate="budget")
+                return replace(end, reason=f"its budget was used up ({_BUDGET}", gate="budget")
             case "cancelled":
                 return replace(end, reason=_CALLED_OFF, gate=CALLED_OFF)
             case "refused":
                 return replace(end, reason=f"the model declined{': ' if said else ''}{said}")
             case "failed":
-                return replace(end, reason="no model answered" if talk.error is None else in_words(talk.error))
+                error = talk.error
+                held = (str(error), error.hint) if isinstance(error, ModelUnauthorized) else None
+                return replace(end, reason="no model answered" if error is None else in_words(error), held=held)
 
     # What is done of it
 

@@ -327,7 +327,7 @@ def test_a_dry_run_shows_what_would_be_done_and_leaves_everything(night: Night):
     report = night.dream(*MERGE, dry=True)
     assert [(each.step.action, each.state) for each in report.outcomes] == [("revise", "held"), ("merge", "held")]
     assert night.rows(*before) == before
-    assert [(run.kind, run.gate, run.cost) for run in night.runs()] == [("preview", "dry", 280)]
+    assert [(run.kind, run.gate, run.cost) for run in night.runs()] == [("dream preview", "dry", 280)]
     assert night.dream(*MERGE).end.outcome == "saved"
 
 
