@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import ceil
 from typing import NamedTuple
@@ -38,6 +38,7 @@ _SIGNS = re.compile(
     "|[不没沒無无別别勿未非莫禁否]|ない|ません|않|못|없"
 )
 _MOST_SIGNS = 5
+_ROUNDING = 1e-6
 
 
 class Near(NamedTuple):
@@ -61,7 +62,7 @@ def near(texts: Iterable[tuple[object, str]], told: Callable[[int], None] | None
         if told is not None:
             told(len(sets))
     counts = Counter(pair for found in sets for pair in found)
-    holders: dict[int, list[int]] = {}
+    holders: dict[int, dict[int, list[int]]] = {}
     result: list[Near] = []
     for at, found in enumerate(sets):
         if told is not None:
@@ -69,13 +70,28 @@ def near(texts: Iterable[tuple[object, str]], told: Callable[[int], None] | None
         if len(found) < FEWEST:
             continue
         rarest = sorted(found, key=lambda pair: (counts[pair], pair))[: len(found) - ceil(LIKENESS * len(found)) + 1]
-        best = _nearest(at, sets, {holder for pair in rarest for holder in holders.get(pair, ())})
+        best = _nearest(at, sets, _candidates(len(found), rarest, holders))
         if best is not None:
             result.append(best)
             continue
         for pair in rarest:
-            holders.setdefault(pair, []).append(at)
+            holders.setdefault(pair, {}).setdefault(len(found), []).append(at)
     return result
+
+
+def _candidates(size: int, rarest: Sequence[int], holders: Mapping[int, Mapping[int, Iterable[int]]]) -> set[int]:
+    """The texts that may be near to one of this size. `holders`: texts by pair and size.
+
+    Where the first pair that two texts share is a late one of the rarest, all before it are not shared, so that the
+    other must be short to be near all the same. Else texts of one pattern would all be compared with one another.
+    """
+    found: set[int] = set()
+    for place, pair in enumerate(rarest):
+        most = min(size / LIKENESS, (size - place) * (1 + LIKENESS) / LIKENESS - size) + _ROUNDING
+        for other, texts in holders.get(pair, {}).items():
+            if LIKENESS * size <= other <= most:
+                found.update(texts)
+    return found
 
 
 def _pairs(group: object, text: str, known: dict[tuple[object, str], int]) -> frozenset[int]:
@@ -90,8 +106,6 @@ def _nearest(at: int, sets: Sequence[frozenset[int]], others: Iterable[int]) -> 
     found, best = sets[at], None
     for other in sorted(others):
         size = len(sets[other])
-        if not LIKENESS * len(found) <= size <= len(found) / LIKENESS:
-            continue
         common = len(found & sets[other])
         share = common / (len(found) + size - common)
         if share >= LIKENESS and (best is None or share > best.share):
