@@ -4,7 +4,8 @@
    safe where the text is long enough to mean one thing, where no other memory links to the one that goes, and where no
    line of the index goes that says more.
 2. Texts that are nearly the same (`near`), of one type and equally trusted: the lines that only one has are added to
-   the other, so that none is lost. Never where figures or words such as `not` differ: those are shown together.
+   the other, so that none is lost. Never where figures or words such as `not` differ, nor where a line says what it
+   does by where it stands (below a heading, in a row of steps) and would stand elsewhere: those are shown together.
 3. A line of ours that points to no memory goes; a line by hand that does is named.
 4. A memory that says itself until when it holds, and that day is past.
 5. An index that cannot hold all: what it leaves out is named.
@@ -34,6 +35,8 @@ from memstore.core.terms import count_words
 Kind = Literal["duplicate", "near", "differ", "pointer", "expired", "index"]
 
 _FENCE = "```"
+_PLACED = re.compile(r"(?m)^#{1,6}[ \t]|[:：][ \t*_]*\r?$|^[ \t]+\S|^\||^\d{1,3}[.)][ \t]")
+"""A heading, words before a list, a line below another one, a row, a step: after these a line belongs to its place."""
 _LINK = re.compile(r"\[\[([^\[\]\n]{1,200})\]\]|\]\(([^()\s]{1,200}\.md)\)")
 FEWEST_WORDS = 8
 """Words of a text that means one thing by itself; a shorter one may live on its name alone (`it is 7443`)."""
@@ -191,7 +194,10 @@ def _joined(kept: _Read, others: Sequence[_Read], share: float) -> Proposal:
         return Proposal("near", paths, f"{reason}; what is pinned stays as it is")
     if any(not _fields(text) <= _fields(kept) for text in others):
         return Proposal("near", paths, f"{reason}, but their headers differ")
-    if missing and any(text.document.problems or _FENCE in text.words for text in (kept, *others)):
+    placed = any(_is_placed(text) for text in (kept, *others))
+    if placed and any(not _in_order(text, missing, kept) for text in others):
+        return Proposal("near", paths, f"{reason}, but their lines stand in another order")
+    if missing and placed:
         return Proposal("near", paths, f"{reason}, but their lines cannot be put together one by one")
     if missing and any(text.memory.origin != kept.memory.origin for text in others):
         return Proposal("near", paths, f"{reason}, but the words of one are less trusted")
@@ -215,6 +221,19 @@ def _missing(kept: _Read, others: Sequence[_Read]) -> list[str]:
                 known.add(bare)
                 found.append(line.rstrip())
     return found
+
+
+def _in_order(text: _Read, missing: Sequence[str], kept: _Read) -> bool:
+    """Whether the lines of one, but for the missing ones, stand in the other in the same order, each as often."""
+    added = {" ".join(line.split()) for line in missing} | {""}
+    there = iter([" ".join(line.split()) for line in kept.document.body.split("\n")])
+    bare = (" ".join(line.split()) for line in text.document.body.split("\n"))
+    return all(line in there for line in bare if line not in added)
+
+
+def _is_placed(text: _Read) -> bool:
+    """Whether lines of a text cannot be taken out of it one by one."""
+    return bool(text.document.problems) or _FENCE in text.words or _PLACED.search(text.document.body) is not None
 
 
 def _fields(text: _Read) -> frozenset[object]:

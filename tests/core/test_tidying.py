@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,6 +105,19 @@ def test_rule_2_of_several_near_ones_one_memory_is_made():
 def test_rule_2_what_has_every_line_already_is_not_written():
     proposal = only(memory("a", f"{TEXT}\n\n{NEAR}"), memory("b", f"{NEAR}\n{TEXT}", at=2))
     assert proposal.changes == (Retire("b", "t-b", "a"),)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        (f"# A\n{TEXT}\n# B\n{NEAR}", f"# A\n{NEAR}\n# B\n{TEXT}", "another order"),
+        (f"{TEXT}\n# A\none more\n# B", f"{TEXT}\n# A\none more\n# B\none more", "another order"),
+        (f"{TEXT}\n# A\n- x\n# B", f"{TEXT}\n# A\n- x\n- y\n# B", "cannot be put together one by one"),
+    ],
+)
+def test_rule_2_never_where_a_line_would_stand_elsewhere(one: str, other: str, told: str):
+    proposal = only(memory("a", one), memory("b", other))
+    assert (proposal.kind, proposal.can_be_done) == ("near", False) and told in proposal.reason
 
 
 def test_rule_2_never_where_figures_or_negations_differ():
