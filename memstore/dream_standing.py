@@ -34,6 +34,8 @@ from memstore.world import World
 By = Literal["turns", "schedule", "hand"]
 """What asks for a dream: turns that ended, a schedule, somebody."""
 
+Look = tuple[dream_gates.Name, Callable[[], Gate]]
+
 _ON = ("1", "true", "yes", "on")
 
 
@@ -97,14 +99,17 @@ class Gates:
         try:
             with self._store.view() as connection:
                 settings = kept.load(self._home, self._world.environment, connection)
-            looks = self._looks(settings, by, note=not every)
-            for look in looks:
-                gate = look()
-                yield gate
-                if not gate.open and not every:
-                    return
         except SettingRefused as refused:
-            yield Gate("enabled", False, f"{refused} ({refused.hint})")
+            yield _unusable("enabled", refused)
+            return
+        for name, look in self._looks(settings, by, note=not every):
+            try:
+                gate = look()
+            except SettingRefused as refused:
+                gate = _unusable(name, refused)
+            yield gate
+            if not gate.open and not every:
+                return
 
     def touched(self) -> tuple[Touched, ...]:
         """The sessions touched since the last dream, without the one that asks."""
@@ -117,17 +122,17 @@ class Gates:
         home = self._world.home
         return touched(self._root, environment, home, self.last or 0, self._now, known=known, without=own)
 
-    def _looks(self, settings: Settings, by: By, *, note: bool) -> list[Callable[[], Gate]]:
+    def _looks(self, settings: Settings, by: By, *, note: bool) -> list[Look]:
         if by == "hand":
-            return [self._lease]
-        looks: list[Callable[[], Gate]] = [lambda: self._enabled(settings, by)]
+            return [("lease", self._lease)]
+        looks: list[Look] = [("enabled", lambda: self._enabled(settings, by))]
         if by == "turns":
             looks += [
-                lambda: dream_gates.hours(self._now, self.last, settings.number("dream.hours")),
-                lambda: self._throttle(settings),
-                lambda: self._sessions(settings, note=note),
+                ("hours", lambda: dream_gates.hours(self._now, self.last, settings.number("dream.hours"))),
+                ("throttle", lambda: self._throttle(settings)),
+                ("sessions", lambda: self._sessions(settings, note=note)),
             ]
-        return [*looks, self._lease]
+        return [*looks, ("lease", self._lease)]
 
     def _enabled(self, settings: Settings, by: By) -> Gate:
         hold = api_hold(self._store, settings, self._world)
@@ -137,6 +142,7 @@ class Gates:
             assistant=settings.flag("assistant.enabled"),
             paused=self._paused,
             hold="" if hold is None else str(hold),
+            to_mend=hold is not None and hold.to_mend,
             by_turns=by == "turns",
         )
 
@@ -177,9 +183,14 @@ def dream_standing(store: Store, home: str, world: World, folders: Sequence[str]
         if lease is not None and not leases.is_held(lease, world.clock(), is_alive):
             lease = None
         run = newest[0] if newest else None
-        progress = None if run is None or run.state != "running" else steps.progress(connection, run.id)
+        goes_on = lease is not None and run is not None and run.state == "running"
+        progress = None if run is None or not goes_on else steps.progress(connection, run.id)
         waiting = tuple(steps.waiting(connection))
     return DreamStanding(walked, gates.last, run, lease, progress, waiting, gates.odd)
+
+
+def _unusable(name: dream_gates.Name, refused: SettingRefused) -> Gate:
+    return Gate(name, False, f"{refused} ({refused.hint})", to_mend=True)
 
 
 def own(store: Store, folders: Sequence[str]) -> list[str]:

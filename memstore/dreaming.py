@@ -71,7 +71,8 @@ class Dreamer:
         """Dreams, if the gates that concern whoever asks are open.
 
         Somebody who asks gets LeaseHeld or ClientDreams where somebody dreams, and ModelError where no model is to be
-        asked; a schedule gets that, too, where somebody has to mend something. Raises SettingRefused, StoreUnavailable and what `Dream.run` raises.
+        asked; a schedule gets that, too, where somebody has to mend something. Raises SettingRefused, StoreUnavailable
+        and what `Dream.run` raises.
         """
         if by == "hand":
             self._check_model()

@@ -30,7 +30,9 @@ PLACES = (
 )  # fmt: skip
 """Variables that say where the store and the memory folder are. They are handed on; no other is, and no secret."""
 
-SECRETS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+MODEL = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS")
+"""Variables that say which model is asked, and by which key: with the key alone the address would be another one."""
+
 _NIGHT = 6 * 60
 _LARGEST = 1024 * 1024
 _SECONDS = 30.0
@@ -171,11 +173,11 @@ class Schedule:
         if kind is None:
             return warnings
         where = "cron" if kind == "crontab" else "systemd"
-        set_here = [name for name in SECRETS if self._world.environment.get(name)]
+        set_here = [name for name in MODEL if self._world.environment.get(name)]
         if set_here:
-            told = "give it a line of its own in the crontab" if kind == "crontab" else "see environment.d(5)"
+            told = "give each a line of its own in the crontab" if kind == "crontab" else "see environment.d(5)"
             warnings.append(
-                f"{where} does not know {' and '.join(set_here)} of this shell, and it is not handed on: {told}"
+                f"{where} does not know {', '.join(set_here)} of this shell, which are not handed on: {told}"
             )
         if kind == "systemd":
             warnings.append("the timer rests while you are not logged in, unless you run `loginctl enable-linger`")

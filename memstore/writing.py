@@ -21,6 +21,7 @@ from memstore.errors import (
     StaleVersion,
     StoreBusy,
 )
+from memstore.store.runs import taken_back
 from memstore.store.store import Store
 from memstore.world import World
 
@@ -166,9 +167,7 @@ class Writer:
             kept = self._without_end(line_steps)
             lines = inverse_lines(kept, lambda line: line.kind == "auto")
             if not changes and not lines:
-                raise Conflict(
-                    f"operation #{undone.seq} changed nothing that could be taken back", hint="see `memstore log`"
-                )
+                raise Conflict(self._why_nothing(undone), hint="see `memstore log`")
             try:
                 return self.apply(
                     changes, "undo", lines=lines, operation=operation, request=request, undoes=undone.id,
@@ -177,6 +176,13 @@ class Writer:
             except StaleVersion:
                 continue  # somebody was faster: take back from what stands there now
         raise StoreBusy(f"the memories of #{undone.seq} changed {_ATTEMPTS} times meanwhile", hint="try again")
+
+    def _why_nothing(self, undone: Operation) -> str:
+        with self.store.view() as connection:
+            by = taken_back(connection, undone.id)
+        if by is not None:
+            return f"operation #{undone.seq} was taken back already, by #{by}"
+        return f"operation #{undone.seq} changed nothing that could be taken back"
 
     def _without_end(self, steps: list[LineStep]) -> list[LineStep]:
         """The last newline came with the first line of ours, but serves all lines that came after."""

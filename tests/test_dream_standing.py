@@ -14,9 +14,10 @@ from memstore.claude.slug import sanitise
 from memstore.core.dream_gates import HOUR, MINUTE
 from memstore.dream_hold import DreamHold
 from memstore.dream_standing import By, Gates, dream_standing, root_of
-from memstore.store import dreams, runs, sessions
+from memstore.store import dreams, runs, sessions, steps
 from memstore.store import settings as kept
 from memstore.store.runs import Outcome, RunEnd
+from memstore.store.steps import Progress
 from memstore.world import World
 from tests.claude.test_consolidate_lock import client as client
 from tests.files.desk import Desk, topic
@@ -115,7 +116,6 @@ def test_a_gate_that_is_shut_hides_the_later_ones_but_for_who_looks(place: Place
         ({"CLAUDE_CODE_REMOTE": "true"}, "the session is remote (CLAUDE_CODE_REMOTE)"),
         ({"MEMSTORE_DREAM_ENABLED": "off"}, "dream.enabled is off"),
         ({"MEMSTORE_DREAM_ENABLED": "perhaps"}, "dream.enabled cannot be 'perhaps'"),
-        ({"MEMSTORE_DREAM_HOURS": "-1"}, "dream.hours cannot be '-1'"),
         ({"MEMSTORE_ASSISTANT_ENABLED": "on"}, "agents run as assistants"),
         ({"ANTHROPIC_API_KEY": ""}, "no"),
     ],
@@ -124,6 +124,22 @@ def test_what_keeps_it_from_coming_by_itself_is_said(place: Place, variables: di
     place.variables.update(variables)
     gates = list(place.gates().walk("turns"))
     assert (gates[-1].name, gates[-1].open) == ("enabled", False) and said in gates[-1].figure
+
+
+def test_a_setting_that_cannot_be_used_shuts_the_gate_that_it_is_for(place: Place):
+    place.variables["MEMSTORE_DREAM_HOURS"] = "-1"
+    gate = list(place.gates().walk("turns"))[-1]
+    assert (gate.name, gate.open, gate.to_mend) == ("hours", False, True)
+    assert "dream.hours cannot be '-1'" in gate.figure
+    assert [name for name, _ in place.walk(every=True)] == ALL
+
+
+def test_of_a_dream_that_was_killed_no_progress_is_told(place: Place):
+    with place.store.change() as connection:
+        runs.begin(connection, "killed", "dream", "", place.now)
+        steps.note_progress(connection, "killed", Progress("gather"))
+    found = dream_standing(place.store, place.desk.memories.place.home.path, place.world, [], None)
+    assert found.run is not None and (found.run.state, found.lease, found.progress) == ("running", None, None)
 
 
 def test_a_schedule_passes_by_the_middle_ones_and_somebody_who_asks_by_all_but_the_lease(place: Place):

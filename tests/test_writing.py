@@ -238,5 +238,5 @@ def test_an_undo_of_nothing_says_so(writer: Writer, store: Store):
     made = store.operation("#1")
     assert made is not None
     writer.undo(made)
-    with pytest.raises(Conflict, match="changed nothing that could be taken back"):
+    with pytest.raises(Conflict, match="was taken back already, by #"):
         writer.undo(made)

@@ -46,9 +46,12 @@ def _lines(found: DreamStanding) -> Iterator[str]:
     last = "never" if found.last is None else when(found.last)
     yield f"{'last:':<10}{last}"
     if found.run is not None:
-        yield f"{'newest:':<10}{found.run.id[:SHORT]}  {when(found.run.started_at)}  {decision(found.run)}"
+        gone = found.run.state == "running" and found.lease is None
+        came_to = "its process is gone: it has changed nothing" if gone else decision(found.run)
+        yield f"{'newest:':<10}{found.run.id[:SHORT]}  {when(found.run.started_at)}  {came_to}"
     if found.lease is not None:
-        yield f"{'now:':<10}process {found.lease.process.pid} dreams, `memstore dream --follow` shows how far it is"
+        does = "was called off and ends soon" if found.lease.called_off else "dreams"
+        yield f"{'now:':<10}process {found.lease.process.pid} {does}, `memstore dream --follow` shows how far it is"
     if found.progress is not None:
         told = found.progress
         done = f"{plural(told.turns, 'turn')}, {plural(told.calls, 'tool call')}, {plural(told.files, 'file')}"

@@ -53,9 +53,9 @@ def dream_lines(one: Account, outcomes: Sequence[Outcome]) -> Iterator[str]:
     if told := summary(outcomes):
         yield f"    {told}"
     if any(outcome.state == "held" for outcome in outcomes):
-        yield f"    `memstore dream accept {run.id[:SHORT]}` does what waits, `memstore dream reject` puts it away"
-    if one.operation is not None:
-        seq, undone_by = one.operation.seq, one.undone_by
+        name = run.id[:SHORT]
+        yield f"    `memstore dream accept {name}` does what waits, `memstore dream reject {name}` puts it away"
+    for seq, undone_by in one.operations:
         back = f"`memstore undo {seq}` takes that back" if undone_by is None else f"taken back by #{undone_by}"
         yield f"    operation #{seq}: {back}"
     if run.usage.prompt or run.usage.output:

@@ -74,6 +74,7 @@ def _tell(state: State, noted: Noted) -> None:
     state.report(printable(f"{done} {time_of(entry.at, entry.zone)} in {noted.path}"))
     if noted.unshown:
         state.note(f"not projected: {noted.path}: {noted.unshown}")
+        state.note("  the entry is kept; once that is mended the next command puts it there")
 
 
 def _list(state: State, day: str | None, days: int, session: str | None) -> None:
@@ -94,7 +95,8 @@ def _list(state: State, day: str | None, days: int, session: str | None) -> None
         for path, reason in one.unread.items():
             state.note(f"note: {path}: {reason}")
     if not any(one.items for one in found):
-        state.note("nothing is in the log of " + (found[0].day if days == 1 else f"{found[0].day} to {found[-1].day}"))
+        when = found[0].day if days == 1 else f"{found[0].day} to {found[-1].day}"
+        state.note(f"nothing {'of that session ' if session is not None else ''}is in the log of {when}")
 
 
 def _line(item: LogItem) -> str:

@@ -18,24 +18,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A run with what it saved and what happened in it. `undone_by`: the number of what took that back."""
+    """A run with what it saved and what happened in it. `undone_by`: the number of what took that back.
+
+    `operations`: of a dream that was answered piece by piece all that it made, with what took each back.
+    """
 
     run: Run
     operation: Operation | None
     undone_by: int | None
     made: Sequence[Version]
     events: Sequence[Event]
+    operations: Sequence[tuple[int, int | None]]
 
 
 def account(store: Store, run: Run) -> Account:
     """All that is known of a run."""
-    from memstore.store import runs
+    from memstore.store import runs, steps
 
     with store.view() as connection:
         events = runs.events(connection, run.seq)
-        undone_by = None if run.operation is None else runs.taken_back(connection, run.operation)
+        own = [] if run.operation is None else [run.operation]
+        undone = {each: runs.taken_back(connection, each) for each in steps.operations(connection, run.id)[::-1] or own}
+    undone_by = None if run.operation is None else undone.get(run.operation)
     operation = None if run.operation is None else store.operation(run.operation)
-    return Account(run, operation, undone_by, () if operation is None else store.made_by(operation.seq)[0], events)
+    operations = [(each.seq, undone[each.id]) for each in map(store.operation, undone) if each is not None]
+    made = () if operation is None else store.made_by(operation.seq)[0]
+    return Account(run, operation, undone_by, made, events, operations)
 
 
 def session_name(session: str) -> str:

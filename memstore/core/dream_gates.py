@@ -25,15 +25,21 @@ HOUR = 60 * MINUTE
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One gate. `figure`: how things stand, for a person. `opens_at`: when a shut one opens by itself, if it does."""
+    """One gate. `figure`: how things stand, for a person. `opens_at`: when a shut one opens by itself, if it does.
+
+    `to_mend`: it stays shut until a person mends something.
+    """
 
     name: Name
     open: bool
     figure: str
     opens_at: int | None = None
+    to_mend: bool = False
 
 
-def enabled(*, wanted: bool, remote: bool, assistant: bool, paused: bool, hold: str, by_turns: bool) -> Gate:
+def enabled(
+    *, wanted: bool, remote: bool, assistant: bool, paused: bool, hold: str, by_turns: bool, to_mend: bool
+) -> Gate:
     """`hold`: why no model is to be asked; empty: it may be. `by_turns`: because turns ended, not on a schedule."""
     if not wanted:
         return Gate("enabled", False, "dream.enabled is off")
@@ -44,7 +50,7 @@ def enabled(*, wanted: bool, remote: bool, assistant: bool, paused: bool, hold: 
     if assistant and by_turns:
         return Gate("enabled", False, "agents run as assistants (assistant.enabled): a dream comes on a schedule")
     if hold:
-        return Gate("enabled", False, hold)
+        return Gate("enabled", False, hold, to_mend=to_mend)
     return Gate("enabled", True, "on")
 
 

@@ -131,10 +131,35 @@ def test_a_second_dream_without_news_says_so_and_one_on_a_schedule_says_nothing(
     assert len(api.asked) == 1
 
 
-def test_a_failure_ends_with_the_code_for_models(run: Run):
+def test_a_failure_ends_with_the_code_for_models_and_says_so_to_cron(run: Run):
     done = run("dream")  # the script has ended
     assert done.code == 7
-    assert "failed: " in done.out
+    assert "failed: " in done.out and "nothing was changed" in done.err
+    done = run("-q", "dream", "--scheduled")
+    assert (done.code, done.out, "the dream failed: " in done.err) == (7, "", True)
+
+
+def test_a_schedule_that_could_never_dream_says_so(run: Run, api: Scripted, monkeypatch: pytest.MonkeyPatch):
+    api.steps = [Say("Nothing to do.")]
+    for name in api.environment:
+        monkeypatch.delenv(name)
+    for words in (("dream",), ("-q", "dream", "--scheduled")):
+        done = run(*words)
+        assert (done.code, done.out, "ANTHROPIC_API_KEY" in done.err) == (7, "", True)
+    run("config", "set", "dream.enabled", "false")
+    assert run("dream", "--scheduled").err == "", "that is what somebody wants"
+
+
+def test_a_setting_that_cannot_be_used_shuts_its_own_gate_and_no_model_is_paid_for(
+    run: Run, api: Scripted, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("MEMSTORE_DREAM_HOURS", "soon")
+    gates = run("dream", "status", "--json").json["gates"]
+    assert [gate["name"] for gate in gates] == ["enabled", "hours", "throttle", "sessions", "lease"]
+    assert "dream.hours cannot be 'soon'" in gates[1]["figure"] and gates[0]["open"]
+    monkeypatch.setenv("MEMSTORE_DREAM_SHARE", "some")
+    assert "dream.share cannot be 'some'" in run("dream").out
+    assert not api.asked
 
 
 def test_options_that_do_not_go_together_are_refused(run: Run, monkeypatch: pytest.MonkeyPatch):
@@ -172,7 +197,9 @@ def test_what_would_take_away_too_much_waits_and_is_done_when_a_person_says_so(r
     identity = held(run, api)
     assert "All about a." in body(run, "a")
     log = run("dream", "log").out
-    assert "skipped (share)" in log and "2 waiting for an answer" in log and "memstore dream accept" in log
+    assert "skipped (share)" in log and "2 waiting for an answer" in log
+    name = identity[:13]
+    assert f"`memstore dream accept {name}` does what waits, `memstore dream reject {name}` puts it away" in log
     done = shaped(run("dream", "accept", identity, "--json"), "dream accept").json
     assert [(step["path"], step["state"]) for step in done["steps"]] == [("a.md", "done"), ("c.md", "done")]
     assert [one["path"] for one in run("list", "--json").json["memories"]] == ["b.md"]
@@ -197,6 +224,11 @@ def test_a_run_with_several_operations_is_taken_back_one_by_one(run: Run, api: S
     refused = run("undo", identity)
     assert (refused.code, f"#{numbers[1]}, #{numbers[0]}" in refused.err) == (2, True)
     assert run("undo", str(numbers[1])).code == 0
+    log = run("dream", "log").out
+    assert f"operation #{numbers[0]}: `memstore undo {numbers[0]}`" in log
+    assert f"operation #{numbers[1]}: taken back by #" in log
+    again = run("undo", str(numbers[1]))
+    assert (again.code, f"#{numbers[1]} was taken back already, by #" in again.err) == (4, True)
     assert run("undo", identity).code == 0, "the other one is the only one left"
     assert len(run("list", "--json").json["memories"]) == 3
 

@@ -22,7 +22,10 @@ NOW = 1_800_000_000_000_000
     ],
 )
 def test_what_switches_it_off_is_named(switch: dict[str, bool], said: str):
-    usual = {"wanted": True, "remote": False, "assistant": False, "paused": False, "hold": "", "by_turns": True}
+    usual = {
+        "wanted": True, "remote": False, "assistant": False, "paused": False, "hold": "", "by_turns": True,
+        "to_mend": False,
+    }  # fmt: skip
     assert enabled(**{**usual, **switch}) == Gate("enabled", said == "on", said)  # type: ignore[arg-type]  # one dict
 
 

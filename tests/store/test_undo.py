@@ -113,7 +113,7 @@ def test_an_undo_gives_every_byte_back_and_an_undo_of_it_takes_every_byte_again(
     kinds = [operation.undoes for operation, _ in store.operations(limit=3)]
     assert kinds == [redone.operation, undone.operation, done.operation]
     if done.versions:
-        with pytest.raises(Conflict, match="changed nothing that could be taken back"):
+        with pytest.raises(Conflict, match=rf"#{done.seq} was taken back already, by #"):
             undo(store, done.seq)
 
 
