@@ -110,33 +110,64 @@ def missing(old: bytes, new: Iterable[bytes]) -> list[str]:
     return [line for line in lines_of(old) if key(line) in gone]
 
 
+def misplaced(old: bytes, new: Iterable[bytes]) -> list[str]:
+    """The lines of an old text that new ones have below another heading of it, and not below the one that they had."""
+    mine, there = _places(old), _all_places(new)
+    headings = {place[:2] for places in mine.values() for place in places}
+    found = set[str]()
+    for line, places in mine.items():
+        before, now = {place[:2] for place in places}, {place[:2] for place in there.get(line, ())}
+        if not before <= now and now & (headings - before):
+            found.add(line)
+    return [line for line in lines_of(old) if key(line) in found]
+
+
 def turned(old: bytes, new: Iterable[bytes]) -> list[str]:
     """The lines of an old text that new ones have below a heading with a `not`, and it had not, or the other way."""
-    there: dict[str, set[bool]] = {}
-    for each in new:
-        _note_above(each, there)
-    mine: dict[str, set[bool]] = {}
-    _note_above(old, mine)
-    return [line for line in lines_of(old) if (at := key(line)) in mine and at in there and not mine[at] <= there[at]]
+    mine, there = _places(old), _all_places(new)
+    found = set[str]()
+    for line, places in mine.items():
+        if line in there and not {place.turns for place in places} <= {place.turns for place in there[line]}:
+            found.add(line)
+    return [line for line in lines_of(old) if key(line) in found]
 
 
-def _note_above(content: bytes, found: dict[str, set[bool]]) -> None:
-    """Notes for each line of a body whether its heading, or the line with a colon above it, says `not` or the like."""
-    heading = colon = blank = False
+class _Place(NamedTuple):
+    """Where a line stands: its heading, the line with a colon above it, and whether these say `not` or the like."""
+
+    heading: str
+    colon: str
+    turns: bool
+
+
+def _all_places(texts: Iterable[bytes]) -> dict[str, set[_Place]]:
+    found: dict[str, set[_Place]] = {}
+    for text in texts:
+        for line, places in _places(text).items():
+            found.setdefault(line, set()).update(places)
+    return found
+
+
+def _places(content: bytes) -> dict[str, set[_Place]]:
+    """The places of each line of a body, by its key."""
+    found: dict[str, set[_Place]] = {}
+    heading = colon = ""
+    blank = False
     for line in read(content).body.split("\n"):
         bare = line.strip(" \t\r*_")
         if not bare:
             blank = True
             continue
         if blank and not _BELONGS.match(line):
-            colon = False
+            colon = ""
         blank = False
         if bare.startswith("#"):
-            heading, colon = turns(bare), False
+            heading, colon = key(bare), ""
         elif bare.endswith((":", "：")):
-            colon = turns(bare)
+            colon = key(bare)
         else:
-            found.setdefault(key(line), set()).add(heading or colon)
+            found.setdefault(key(line), set()).add(_Place(heading, colon, turns(heading) or turns(colon)))
+    return found
 
 
 def fresh(new: bytes, old: Sequence[bytes], accounts: Sequence[Account] = ()) -> list[str]:

@@ -16,6 +16,7 @@ from memstore.core.accounting import (
     keeps_sense,
     key,
     lines_of,
+    misplaced,
     missing,
     says_less,
     settled,
@@ -111,7 +112,8 @@ class Ledger:
         found = self._homes(name, texts, plans)
         there = list(found.values())
         pool = [account for each in (*found, name) for account in plans.get(each, Plan()).accounts]
-        return settled(missing(head.state.content, there), pool, there)
+        old = head.state.content
+        return settled(list(dict.fromkeys((*missing(old, there), *misplaced(old, there)))), pool, there)
 
     def _homes(self, name: str, texts: Mapping[str, bytes | None], plans: Mapping[str, Plan]) -> dict[str, bytes]:
         """The texts in which the lines of a memory may stand: its own, and those that were made from it."""
@@ -220,7 +222,7 @@ def _told(path: str, left: Sequence[str]) -> str:
     named = "\n".join(f"- {showing.visible(line)[:_SHOWN]}" for line in left[:_NAMED])
     more = f"\n({len(left) - _NAMED} more)" if len(left) > _NAMED else ""
     return (
-        f"lines of {path} are neither in the result nor in `lines`. Keep them (each as often as it was there, and code"
-        " with its indent and marks in a block of code), or list each with its fate (for reworded, `now` must be in the"
-        f" result) and the reason:\n{named}{more}"
+        f"lines of {path} are neither in the result nor in `lines`. Keep them (each as often as it was there and below"
+        " its heading, code with its indent and marks in a block of code), or list each with its fate (for reworded,"
+        f" `now` must be in the result) and the reason:\n{named}{more}"
     )

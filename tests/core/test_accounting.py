@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from memstore.core.accounting import Account, fresh, keeps_sense, key, keys_of, lines_of, missing, says, settled, turned
+from memstore.core.accounting import (
+    Account,
+    fresh,
+    keeps_sense,
+    key,
+    keys_of,
+    lines_of,
+    misplaced,
+    missing,
+    says,
+    settled,
+    turned,
+)
 from memstore.core.frontmatter import compose
 
 
@@ -178,6 +190,15 @@ def test_what_a_body_says_twice_is_to_be_said_twice():
 
 def test_what_is_commented_out_is_not_said():
     assert missing(text("a 1", "b 2"), [text("<!-- old", "a 1", "-->", "b 2")]) == ["a 1"]
+
+
+def test_a_line_below_another_heading_of_its_text_is_misplaced():
+    ports = text("## Prod", "- port 1", "## Staging", "- port 2", "", "Cache:", "- host h")
+    assert misplaced(ports, [ports]) == misplaced(ports, [text("port 1", "# All", "port 2", "host h")]) == []
+    swapped = text("## Prod", "- port 2", "## Staging", "- port 1", "", "Cache:", "- host h")
+    assert misplaced(ports, [swapped]) == ["- port 1", "- port 2"]
+    assert misplaced(ports, [text("## Prod", "- port 1", "- host h", "## Staging", "- port 2")]) == ["- host h"]
+    assert misplaced(ports, [swapped, ports]) == []
 
 
 def test_a_line_is_turned_where_its_heading_says_not():

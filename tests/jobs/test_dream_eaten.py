@@ -48,9 +48,10 @@ def test_many_memories_that_each_lose_much_wait_for_a_person(
             "- - port 7443",
         ),
         (("```yaml", "a:", "  b: 1", "# c: 2", "```"), ("```yaml", "a:", "b: 1", "c: 2", "```"), "-   b: 1\n- # c: 2"),
+        (("# A", "at h1", "# B", "at h2"), ("# A", "at h2", "# B", "at h1"), "- at h1\n- at h2"),
         (("use h1", "use h2"), ("<!--", "use h1", "use h2", "-->"), "- use h1\n- use h2"),
     ],
-    ids=["said of two", "code", "commented out"],
+    ids=["said of two", "code", "of another", "commented out"],
 )
 def test_a_line_that_means_something_else_now_is_not_there(
     night: Night, old: Sequence[str], new: Sequence[str], left: str
@@ -68,14 +69,14 @@ def test_what_stands_as_a_comment_in_a_header_is_a_line(night: Night):
     assert night.answers()[-1].endswith("- # no deploys on Fridays")
 
 
-def test_rules_of_the_person_do_not_change_places_nor_shrink_to_a_word(night: Night):
+def test_rules_of_the_person_are_not_turned_around_by_their_place_nor_shrunk_to_a_word(night: Night):
     rule = "answer in German when I write German"
-    night.keep("rules", "Always:", "- run the tests", "", "Never:", "- push to main", "", rule, type="feedback")
-    rules = ("Always:", "- push to main", "", "Never:", "- run the tests", "", rule)
+    night.keep("rules", "Never:", "- push to main", f"- {rule}", type="feedback")
+    turned = writes("rules", "- push to main", f"- {rule}", "", "Never:", type="feedback")
     shrunk = edits("rules", rule, "German", lines=[reworded(rule, "German")])
     renamed = edits("rules", "name: rules", "name: no-rules")
     before = night.files()
-    night.dream(reads("rules"), (writes("rules", *rules, type="feedback"), shrunk, renamed), Say("Done."))
+    night.dream(reads("rules"), (turned, shrunk, renamed), Say("Done."))
     assert night.files() == before
     assert "stand elsewhere below the same `not`" in night.answers()[0] and rule in night.answers()[1]
     assert "its name stays as it is" in night.answers()[2]
