@@ -38,7 +38,7 @@ from memstore.jobs.messages import Model, Request, ToolResult, ToolUse, user
 from memstore.jobs.prompt import prompt
 from memstore.jobs.secrecy import without_secrets
 from memstore.jobs.workspace import Workspace
-from memstore.store import ending, leases, reader, runs, steps
+from memstore.store import ending, leases, lines, reader, runs, steps
 from memstore.store.runs import RunEnd, Source
 from memstore.store.steps import Dreamt, Progress
 from memstore.store.store import Store
@@ -164,7 +164,9 @@ class Dream:
             return self._finish(RunEnd(self.id, "nothing", 0, reason, gate=NEWS), heads=None)
         opened, unwanted = around.material.opened(), self._unwanted(heads)
         around.settings.number("dream.share")  # refused before a model is paid for
-        tools = self._tools = DreamTools(space, opened, around.directory, around.clock, unwanted)
+        with around.store.view() as connection:
+            rows = lines.rows(connection, around.shelf)
+        tools = self._tools = DreamTools(space, opened, around.directory, around.clock, unwanted, rows)
         model = Metered(around.model, around.store, self.id)
         talk = self._converse(model, tools, material(opened, listing(heads, around.clock()), unwanted))
         end = self._ending(talk, model.talk)

@@ -9,21 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from memstore.core.accounting import (
     Account,
     fresh,
     keeps_sense,
     key,
+    keys_of,
     lines_of,
     misplaced,
     missing,
+    says,
     says_less,
     settled,
     turned,
 )
 from memstore.core.dream_steps import Planned, numbered
 from memstore.core.frontmatter import read
+from memstore.core.index_lines import parse
+from memstore.core.index_values import Line
 from memstore.core.model import Memory, Origin, least_trusted
 from memstore.core.names import collision_key
 from memstore.errors import Defect, InputRefused
@@ -50,10 +55,19 @@ class Plan:
 
 
 class Ledger:
-    """The accounts of one dream. `heads`: the memories when it began; `text`: a file as it is staged."""
+    """The accounts of one dream. `heads`: the memories when it began; `text`: a file as it is staged.
 
-    def __init__(self, heads: Mapping[str, Memory], text: Callable[[str], bytes | None]) -> None:
+    `hooks`: what somebody wrote of a memory, by its id, into its line of the index, which goes with it.
+    """
+
+    def __init__(
+        self,
+        heads: Mapping[str, Memory],
+        text: Callable[[str], bytes | None],
+        hooks: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> None:
         self.heads = heads
+        self._hooks = hooks
         self.plans: dict[str, Plan] = {}
         self.vouched: set[tuple[str, str]] = set()
         self._text = text
@@ -113,7 +127,11 @@ class Ledger:
         there = list(found.values())
         pool = [account for each in (*found, name) for account in plans.get(each, Plan()).accounts]
         old = head.state.content
-        return settled(list(dict.fromkeys((*missing(old, there), *misplaced(old, there)))), pool, there)
+        lines = [*missing(old, there), *misplaced(old, there)]
+        if own is None:
+            said = set[str]().union(*map(keys_of, there))
+            lines += [hook for hook in self._hooks.get(head.id, ()) if not says(hook, said)]
+        return settled(list(dict.fromkeys(lines)), pool, there)
 
     def _homes(self, name: str, texts: Mapping[str, bytes | None], plans: Mapping[str, Plan]) -> dict[str, bytes]:
         """The texts in which the lines of a memory may stand: its own, and those that were made from it."""
@@ -144,7 +162,10 @@ class Ledger:
             *plan.accounts,
             *(account for each in self.merged(name, known) for account in known[each].accounts),
         ]
-        new = [key(line) for line in fresh(content, [each.state.content for each in inputs], accounts)]
+        old = [each.state.content for each in inputs]
+        if not is_personal(read(content)):  # who wrote into the index is not known
+            old += [hook.encode() for each in inputs for hook in self._hooks.get(each.id, ())]
+        new = [key(line) for line in fresh(content, old, accounts)]
         words = {line: plan.words.get(line) or quote.on(line) for line in new}
         asked = quote.on(content.decode("utf-8", "replace")).voice
         voices = {made.voice for made in words.values()} or {"agent" if asked == "tool" else asked}
@@ -206,6 +227,17 @@ class Ledger:
         if head is not None:
             voices.append(head.origin)
         return least_trusted("agent", *voices, *(each.origin for each in others))
+
+
+def hooks_of(lines: Iterable[Line]) -> dict[str, list[str]]:
+    """The hooks that somebody wrote by hand into lines of the index, by the id of their memory."""
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        if line.memory is not None and line.kind != "auto" and line.hook_by == "hand":
+            hook = next((piece.hook.strip() for piece in parse(line.text)), "")
+            if any(map(str.isalnum, hook)):
+                found.setdefault(line.memory, []).append(hook)
+    return found
 
 
 def _loss(before: bytes, lines: Sequence[Account]) -> float:

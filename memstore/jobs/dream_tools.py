@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from memstore.core.accounting import Account
 from memstore.core.dream_steps import Planned
 from memstore.core.frontmatter import read
+from memstore.core.index_values import Line
 from memstore.core.model import LARGEST
 from memstore.core.names import check_path, collision_key
 from memstore.core.plan import encoded
@@ -21,7 +22,7 @@ from memstore.core.quotes import says_enough
 from memstore.core.secrets import masked
 from memstore.errors import InputRefused, NotFound
 from memstore.jobs import showing
-from memstore.jobs.dream_ledger import Ledger, Plan
+from memstore.jobs.dream_ledger import Ledger, Plan, hooks_of
 from memstore.jobs.dream_material import INSTRUCTIONS, Material, Page
 from memstore.jobs.dream_rules import RULES, Derived, Quote, check_place
 from memstore.jobs.dream_table import TOOLS
@@ -42,7 +43,10 @@ _MOST_LINES = 500
 
 
 class DreamTools(Tools):
-    """The tools of one dream. `material`: what else it may look into. `unwanted`: what is not to be done again."""
+    """The tools of one dream.
+
+    `material`: what else it may look into. `unwanted`: what is not to be done again. `lines`: those of the index.
+    """
 
     def __init__(
         self,
@@ -51,11 +55,12 @@ class DreamTools(Tools):
         directory: str,
         clock: Callable[[], int],
         unwanted: Iterable[Planned] = (),
+        lines: Iterable[Line] = (),
     ) -> None:
         super().__init__(workspace, material.said, directory, clock)
         self._material = material
         heads = {collision_key(file.path): file.memory for file in workspace.files() if file.memory}
-        self._ledger = Ledger(heads, self._text)
+        self._ledger = Ledger(heads, self._text, hooks_of(lines))
         self._unwanted = {(step.memory, step.content) for step in unwanted}
         self._derived: Derived | None = None
         self.calls = 0

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from memstore.core.changes import AddIndexLine
 from tests.jobs import desk
-from tests.jobs.night import Night, dropped, edits, reads, reworded, writes
+from tests.jobs.night import Night, deletes, dropped, edits, reads, reworded, writes
 from tests.messages_api import Say, Use
 from tests.store.stores import create, put
 
@@ -97,3 +98,17 @@ def test_words_that_bring_another_address_reword_nothing(night: Night):
     night.keep("api", line)
     night.dream(reads("api"), (edits("api", line, other, lines=[reworded(line, other)]),), Say("Done."))
     assert desk.at(night.store, "api").origin == "tool"
+
+
+def test_words_of_the_index_about_what_is_merged_away_are_not_lost(night: Night):
+    night.keep("old", "at h1 first", "then at h2")
+    night.keep("new", "at h1 first", "then at h2")
+    line = AddIndexLine("line", "pointer", "- [old](old.md) — never reboot it on Fridays", "old", None)
+    put(night.store, lines=(line,))
+    said = reworded("about old", "about new")
+    moved = edits("new", "h2\n", "h2\nnever reboot it on Fridays\n", sources=["old.md"])
+    into = deletes("old", into="new.md", lines=[said])
+    night.dream(reads("old", "new"), (into, moved, into), Say("Done."))
+    assert night.answers()[0].endswith("- never reboot it on Fridays")
+    assert night.bodies()["new.md"].endswith("never reboot it on Fridays") and "old.md" not in night.files()
+    assert desk.at(night.store, "new").origin == "agent", "the words were there"
