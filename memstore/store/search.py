@@ -27,7 +27,7 @@ _WINDOW = 200  # ranked rows among which a correction is put before what it corr
 _MOST_WORDS_TOGETHER = 32  # nobody's memory has all words of a longer text
 _TERMS = 8  # the rarest eight terms of a prompt find as much as all of them
 _SAMPLE = 256  # matching rows looked at to estimate how many there are
-_ROWS = 6_000  # about as many can be ranked in 4 ms
+ROWS = 6_000  # about as many can be ranked in 4 ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,9 @@ class Hit:
     superseded_by: str | None  # the id of the memory that corrects this one; that stands just before it
 
 
-class _Ranked(NamedTuple):
+class RankedRow(NamedTuple):
+    """A memory's place, before what is shown of it is read."""
+
     pk: int
     score: float
     matched: Literal["all", "any"]
@@ -91,22 +93,22 @@ def search(connection: apsw.Connection, query: Query, filters: Filters, limit: i
     if not words:
         return []
     window = max(_WINDOW, offset + limit)
-    ranked: list[_Ranked] = []
+    ranked: list[RankedRow] = []
     corrected: dict[int, int] = {}
     newest = connection.execute("SELECT max(memory) FROM search_document").get or 0
     if len(words) <= _MOST_WORDS_TOGETHER:
         together = " AND ".join(map(_whole, words))
-        if _estimated_rows(connection, together, newest) <= _ROWS:
+        if estimated_rows(connection, together, newest) <= ROWS:
             _rank(connection, together, filters, window, "all", ranked, corrected)
         else:
             _rank(connection, f"{{name description}}: ({together})", filters, window, "all", ranked, corrected)
             if len(ranked) < offset + limit:
-                _rank(connection, together, filters, window, "all", ranked, corrected, among=_ROWS)
+                _rank(connection, together, filters, window, "all", ranked, corrected, among=ROWS)
     if len(ranked) < offset + limit:
         telling = _rarest(connection, words, newest)
         if telling:
             _rank(connection, " OR ".join(telling), filters, window, "any", ranked, corrected)
-    ranked = _corrections_first(connection, ranked, corrected, filters)
+    ranked = corrections_first(connection, ranked, corrected, filters)
     return _hits(connection, ranked[offset : offset + limit])
 
 
@@ -124,41 +126,42 @@ def rebuild_index(connection: apsw.Connection) -> None:
     connection.execute("INSERT INTO search_index (search_index) VALUES ('rebuild')")
 
 
-def _quoted(terms: str) -> str:
+def quoted(terms: str) -> str:
+    """Terms as an expression of FTS5: nothing in them is syntax."""
     return '"' + terms.replace('"', '""') + '"'
 
 
 def _whole(word: Word) -> str:
     """True where the whole word occurs; the more of its spellings, the better the rank."""
-    spellings = [_quoted(terms) for terms in (*word.exact, *word.bonus)]
+    spellings = [quoted(terms) for terms in (*word.exact, *word.bonus)]
     if word.prefix:
-        spellings.append(_quoted(word.exact[0]) + "*")
+        spellings.append(quoted(word.exact[0]) + "*")
     return f"({' OR '.join(spellings)})" if len(spellings) > 1 else spellings[0]
 
 
 def _any_of(word: Word) -> Iterable[str]:
     if word.prefix:
-        yield _quoted(word.exact[0]) + "*"
-    yield from map(_quoted, word.exact)
-    yield from map(_quoted, word.parts)
+        yield quoted(word.exact[0]) + "*"
+    yield from map(quoted, word.exact)
+    yield from map(quoted, word.parts)
 
 
 def _rarest(connection: apsw.Connection, words: tuple[Word, ...], newest: int) -> list[str]:
     """The rarest of the words' terms that occur at all, as expressions."""
     terms = dict.fromkeys(term for word in words for term in _any_of(word))
-    found = [(rows, term) for term in terms if (rows := _estimated_rows(connection, term, newest))]
+    found = [(rows, term) for term in terms if (rows := estimated_rows(connection, term, newest))]
     found.sort(key=lambda pair: pair[0])
     chosen: list[str] = []
     total = 0.0
     for rows, term in found[:_TERMS]:
         total += rows
-        if chosen and total > _ROWS:
+        if chosen and total > ROWS:
             break
         chosen.append(term)
     return chosen
 
 
-def _estimated_rows(connection: apsw.Connection, term: str, newest: int) -> float:
+def estimated_rows(connection: apsw.Connection, term: str, newest: int) -> float:
     """About how many memories match: told by how far the first _SAMPLE of them reach, cheap for any word."""
     count, reach = connection.execute(
         "SELECT count(*), max(rowid) FROM (SELECT rowid FROM search_index WHERE search_index MATCH ? LIMIT ?)",
@@ -173,18 +176,18 @@ def _rank(
     filters: Filters,
     window: int,
     matched: Literal["all", "any"],
-    ranked: list[_Ranked],
+    ranked: list[RankedRow],
     corrected: dict[int, int],
     *,
     among: int | None = None,
 ) -> None:
     """Appends the best rows that are not ranked yet (of the newest `among`), and notes what corrects them."""
-    condition, values = _condition(filters)
+    allowed, values = condition(filters)
     known = {row.pk for row in ranked}
     # FTS5 hands its rows out by rank and the join keeps that order, so LIMIT ends the join early.
     statement = (
         "SELECT m.pk, s.rank, m.superseded_by FROM search_index AS s CROSS JOIN memory AS m ON m.pk = s.rowid"
-        f" WHERE s.search_index MATCH ? AND s.rank MATCH '{_RANKING}' AND {condition}"
+        f" WHERE s.search_index MATCH ? AND s.rank MATCH '{_RANKING}' AND {allowed}"
     )
     if among is None:
         statement += " ORDER BY s.rank LIMIT ?"
@@ -194,12 +197,13 @@ def _rank(
         limits = [among, window + len(known)]
     for pk, rank, correction in connection.execute(statement, (expression, *values, *limits)):
         if pk not in known:
-            ranked.append(_Ranked(pk, -rank, matched))
+            ranked.append(RankedRow(pk, -rank, matched))
             if correction is not None:
                 corrected[pk] = correction
 
 
-def _condition(filters: Filters) -> tuple[str, list[str | int]]:
+def condition(filters: Filters) -> tuple[str, list[str | int]]:
+    """The filters as SQL over the memory `m`, and its values."""
     parts = ["true" if filters.include_retired else "m.state = 'live'"]
     values: list[str | int] = []
     for column, wanted in (("type", filters.types), ("scope", filters.scopes), ("layer", filters.layers)):
@@ -212,9 +216,9 @@ def _condition(filters: Filters) -> tuple[str, list[str | int]]:
     return " AND ".join(parts), values
 
 
-def _corrections_first(
-    connection: apsw.Connection, ranked: list[_Ranked], corrected: dict[int, int], filters: Filters
-) -> list[_Ranked]:
+def corrections_first(
+    connection: apsw.Connection, ranked: list[RankedRow], corrected: dict[int, int], filters: Filters
+) -> list[RankedRow]:
     """Each corrected memory directly after its correction, the group where its best member stood.
 
     A correction that was not found itself is taken in, if the filters allow it.
@@ -253,16 +257,16 @@ def _corrections_first(
 
 
 def _allowed(connection: apsw.Connection, pks: set[int], filters: Filters) -> dict[int, int | None]:
-    condition, values = _condition(filters)
+    allowed, values = condition(filters)
     return dict(
         connection.execute(
-            f"SELECT m.pk, m.superseded_by FROM memory AS m WHERE m.pk IN ({','.join('?' * len(pks))}) AND {condition}",
+            f"SELECT m.pk, m.superseded_by FROM memory AS m WHERE m.pk IN ({','.join('?' * len(pks))}) AND {allowed}",
             (*pks, *values),
         )
     )
 
 
-def _hits(connection: apsw.Connection, ranked: list[_Ranked]) -> list[Hit]:
+def _hits(connection: apsw.Connection, ranked: list[RankedRow]) -> list[Hit]:
     found = {
         row[0]: row[1:]
         for row in connection.execute(

@@ -1,7 +1,8 @@
 """Runs the benches that are named, all of them by default, and prints one table.
 
-Options: --quick (small and short: to see that it runs), --json, --data DIR (a directory of public retrieval data;
-no bench reads it yet), --imports (what the imports of a command cost, instead of the table).
+Options: --quick (small and short: to see that it runs), --json, --data DIR (public retrieval data, which `recall`
+reads: longmemeval/*.jsonl.xz and locomo/*.json below it), --imports (what the imports of a command cost, instead of
+the table).
 Exit code 1 where a limit does not hold. The scratch files lie below $TMPDIR: it should be a real disk.
 """
 
@@ -19,6 +20,7 @@ from scripts.benchmarks.folders import folders
 from scripts.benchmarks.hooking import hooks
 from scripts.benchmarks.mcp import servers
 from scripts.benchmarks.measure import Limit, Row
+from scripts.benchmarks.recall import recalls
 from scripts.benchmarks.searching import searches
 from scripts.benchmarks.starting import import_times, starts
 from scripts.benchmarks.tool import tools
@@ -39,6 +41,7 @@ BENCHES: dict[str, Callable[[bool], list[Row]]] = {
     "hook": hooks,
     "transcript": transcripts,
     "dream": dreams,
+    "recall": recalls,
 }
 
 
@@ -61,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
     for name in given.benches or BENCHES:
         if not given.json:
             print(f"{name} ...", end="\r", file=sys.stderr, flush=True)
-        rows += BENCHES[name](given.quick)
+        rows += recalls(given.quick, given.data) if name == "recall" else BENCHES[name](given.quick)
     print(json.dumps({"quick": given.quick, "rows": list(map(_shape, rows))}, indent=1) if given.json else table(rows))
     return int(any(row.ok is False for row in rows))
 

@@ -330,7 +330,7 @@ def test_pages_follow_one_another_without_gap_or_repeat(shelf: Shelf) -> None:
 
 
 def test_frequent_words_are_ranked_within_bounds(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_module, "_ROWS", 30)
+    monkeypatch.setattr(search_module, "ROWS", 30)
     monkeypatch.setattr(search_module, "_SAMPLE", 20)
     with shelf.connection:
         for number in range(300):

@@ -1,0 +1,157 @@
+"""Recall: how often the evidence is among the first memories of the short-list, on public data (`--data DIR`), beside
+plain ways on the same texts; and how long the short-list takes, there and for a long prompt in a large store.
+
+Every question goes through `memstore.recalling.ranked`, which `memstore recall --ranked` calls.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from memstore.app import Memstore
+from memstore.core.changes import ChangeSet, Create
+from memstore.core.frontmatter import compose
+from memstore.core.model import SHELF, Provenance
+from memstore.recalling import ranked
+from scripts.benchmarks.corpus import Corpus
+from scripts.benchmarks.measure import Limit, Row, middle, percentile, value, workplace, world_in
+from scripts.benchmarks.plain import plain_ways
+from scripts.benchmarks.public import Case, Unit, locomo, long_mem_eval
+from scripts.benchmarks.writes import Ids, filled
+
+_SMALL_MS, _LARGE_MS = 5.0, 25.0
+_TARGETS = {"LongMemEval-S sessions": (97.5, 98.5), "LoCoMo sessions": (92.5, 96.5), "LoCoMo turns": (62.5, 69.5)}
+_OURS = "memstore"
+_WHO = Provenance("import", "bench")
+
+
+@dataclass(slots=True)
+class _Figures:
+    """What one way reached, question by question."""
+
+    first_five: list[float] = field(default_factory=list)
+    first_ten: list[float] = field(default_factory=list)
+    recalled: list[float] = field(default_factory=list)
+    reciprocal: list[float] = field(default_factory=list)
+    milliseconds: list[float] = field(default_factory=list)
+
+    def add(self, found: Sequence[str], evidence: frozenset[str], milliseconds: float) -> None:
+        """The keys that were found, and those that hold the answer."""
+        places = [place for place, key in enumerate(found[:10]) if key in evidence]
+        self.first_five.append(any(place < 5 for place in places))
+        self.first_ten.append(bool(places))
+        self.recalled.append(sum(place < 5 for place in places) / len(evidence))
+        self.reciprocal.append(1 / (places[0] + 1) if places else 0.0)
+        self.milliseconds.append(milliseconds)
+
+
+def recalls(quick: bool, data: str | None = None) -> list[Row]:
+    """The rows of the public sets, if their directory is given; always those of the large store."""
+    rows: list[Row] = []
+    if data is not None:
+        sets: list[tuple[str, Iterable[Case]]] = [
+            ("LongMemEval-S sessions", long_mem_eval(data)),
+            ("LoCoMo sessions", locomo(data, turns=False)),
+            ("LoCoMo turns", locomo(data, turns=True)),
+        ]
+        for name, cases in sets:
+            rows += _set_rows(name, cases, 5 if quick else None)
+    return rows + _large(1_000 if quick else 10_000, 10 if quick else 50)
+
+
+def _set_rows(name: str, cases: Iterable[Case], most: int | None) -> list[Row]:
+    figures: dict[str, _Figures] = {}
+    for number, case in enumerate(cases):
+        if most is not None and number >= most:
+            break
+        _ask(case, figures)
+    if not figures:
+        return []
+    ours = figures.pop(_OURS)
+    five, ten = _TARGETS[name]
+    title = f"{name} ({len(ours.first_five):,} questions)"
+    best_five, best_ten = (max(_percent(one.first_five) for one in figures.values()),
+                           max(_percent(one.first_ten) for one in figures.values()))  # fmt: skip
+    rows = _way_rows(title, _OURS, ours, None if most else (value(">=", five), value(">=", ten)))
+    rows += [
+        _row(f"{title}: any@5 over the best plain way", _percent(ours.first_five) - best_five, "points", _above()),
+        _row(f"{title}: any@10 over the best plain way", _percent(ours.first_ten) - best_ten, "points", _above()),
+        _row(
+            f"{title}: one prompt, p50 (p99 {percentile(ours.milliseconds, 0.99):.1f})",
+            middle(ours.milliseconds),
+            "ms",
+            value("<", _SMALL_MS),
+        ),
+    ]
+    for way, found in figures.items():
+        rows += _way_rows(title, way, found, None)
+    return rows
+
+
+def _way_rows(title: str, way: str, found: _Figures, limits: tuple[Limit, Limit] | None) -> list[Row]:
+    first, second = limits or (None, None)
+    return [
+        _row(f"{title}: {way}: any@5", _percent(found.first_five), "%", first),
+        _row(f"{title}: {way}: any@10", _percent(found.first_ten), "%", second),
+        _row(f"{title}: {way}: R@5", _percent(found.recalled), "%"),
+        _row(f"{title}: {way}: MRR@10", _percent(found.reciprocal), "%"),
+    ]
+
+
+def _above() -> Limit:
+    return value(">=", 0.01)
+
+
+def _percent(values: Sequence[float]) -> float:
+    return 100 * sum(values) / len(values)
+
+
+def _row(what: str, measured: float, unit: str, limit: Limit | None = None) -> Row:
+    return Row("recall", what, measured, unit, limit=limit)
+
+
+def _ask(case: Case, figures: dict[str, _Figures]) -> None:
+    ways = plain_ways(case.units)
+    with workplace() as directory, Memstore.open(world=world_in(directory)) as memories:
+        keys = _stored(memories, case.units)
+        ranked(memories, "warm up", 10)
+        for question in case.questions:
+            begin = time.perf_counter_ns()
+            found = ranked(memories, question.text, 10)
+            taken = (time.perf_counter_ns() - begin) / 1e6
+            figures.setdefault(_OURS, _Figures()).add(
+                [keys[one.memory.path] for one in found], question.evidence, taken
+            )
+            for way, find in ways.items():
+                figures.setdefault(way, _Figures()).add(find(question.text), question.evidence, 0.0)
+
+
+def _stored(memories: Memstore, units: Sequence[Unit]) -> dict[str, str]:
+    """Writes each unit as a memory; their keys by path."""
+    ids = Ids()
+    keys = {f"unit-{number:05}.md": unit.key for number, unit in enumerate(units)}
+    made = [
+        Create(ids.new(), SHELF, path, compose(unit.name, unit.description, "project", unit.body))
+        for path, unit in zip(keys, units, strict=True)
+    ]
+    memories.store.apply(ChangeSet(ids.new(), "import", memories.world.clock(), _WHO, tuple(made)))
+    return keys
+
+
+def _large(count: int, prompts: int) -> list[Row]:
+    """A prompt of 300 words, over memories of the made-up corpus."""
+    corpus, random = Corpus(), Random(5)
+    with workplace() as directory, Memstore.open(world=world_in(directory)) as memories:
+        filled(memories.store, corpus, count, Ids())
+        taken = []
+        for number in range(-3, prompts):
+            prompt = " ".join(corpus.english.some(random, 300))
+            begin = time.perf_counter_ns()
+            ranked(memories, prompt, 10)
+            if number >= 0:
+                taken.append((time.perf_counter_ns() - begin) / 1e6)
+    what = f"a prompt of 300 words over {count:,} memories, p50 (p99 {percentile(taken, 0.99):.1f})"
+    return [_row(what, middle(taken), "ms", value("<", _LARGE_MS))]
