@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, NamedTuple
 from unicodedata import normalize
 
@@ -32,6 +33,8 @@ _YEAR = re.compile(r"\D*(?:19|20)\d\d\D*")
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})")
 _OPENS, _CLOSES = "<!--", "-->"
 _BELONGS = re.compile(r"[ \t]|[-*+>][ \t]|[0-9]{1,3}[.)][ \t]")
+_TEXTS = 8
+"""Texts that are remembered line by line: one call asks for the same ones several times."""
 _STEM = 4
 """Letters at their beginning that words of one stem have in common."""
 
@@ -60,7 +63,8 @@ def lines_of(content: bytes) -> list[str]:
     return list(said.values())[::-1]
 
 
-def _lines(content: bytes) -> list[_Line]:
+@lru_cache(_TEXTS)
+def _lines(content: bytes) -> tuple[_Line, ...]:
     document = read(content)
     found = [document.description or ""]
     found += [f"{key}: {value}" for key, value in document.extra if not is_stamp(key)]
@@ -68,7 +72,7 @@ def _lines(content: bytes) -> list[_Line]:
     header = split(content)[0].decode("utf-8", "replace") if document.has_header else ""
     found += [line for line in header.split("\n") if line.lstrip().startswith("#")]
     lines = [*(_Line(key(line), line, False) for line in found), *_body(document.body)]
-    return [line for line in lines if _SAYS.search(line.text)]
+    return tuple(line for line in lines if _SAYS.search(line.text))
 
 
 def _body(body: str) -> Iterator[_Line]:
@@ -107,7 +111,7 @@ def missing(old: bytes, new: Iterable[bytes]) -> list[str]:
     lines = _lines(old)
     often = Counter(line.same for line in lines if line.counts)
     gone = {key(line.text) for line in lines if there[line.same] < max(1, often[line.same])}
-    return [line for line in lines_of(old) if key(line) in gone]
+    return _named(old, gone)
 
 
 def misplaced(old: bytes, new: Iterable[bytes]) -> list[str]:
@@ -119,7 +123,7 @@ def misplaced(old: bytes, new: Iterable[bytes]) -> list[str]:
         before, now = {place[:2] for place in places}, {place[:2] for place in there.get(line, ())}
         if not before <= now and now & (headings - before):
             found.add(line)
-    return [line for line in lines_of(old) if key(line) in found]
+    return _named(old, found)
 
 
 def turned(old: bytes, new: Iterable[bytes]) -> list[str]:
@@ -129,7 +133,11 @@ def turned(old: bytes, new: Iterable[bytes]) -> list[str]:
     for line, places in mine.items():
         if line in there and not {place.turns for place in places} <= {place.turns for place in there[line]}:
             found.add(line)
-    return [line for line in lines_of(old) if key(line) in found]
+    return _named(old, found)
+
+
+def _named(content: bytes, keys: Collection[str]) -> list[str]:
+    return [line for line in lines_of(content) if key(line) in keys] if keys else []
 
 
 class _Place(NamedTuple):
@@ -148,25 +156,26 @@ def _all_places(texts: Iterable[bytes]) -> dict[str, set[_Place]]:
     return found
 
 
-def _places(content: bytes) -> dict[str, set[_Place]]:
+@lru_cache(_TEXTS)
+def _places(content: bytes) -> Mapping[str, set[_Place]]:
     """The places of each line of a body, by its key."""
     found: dict[str, set[_Place]] = {}
     heading = colon = ""
-    blank = False
+    blank = says_not = False
     for line in read(content).body.split("\n"):
         bare = line.strip(" \t\r*_")
         if not bare:
             blank = True
             continue
-        if blank and not _BELONGS.match(line):
-            colon = ""
+        if blank and colon and not _BELONGS.match(line):
+            colon, says_not = "", turns(heading)
         blank = False
         if bare.startswith("#"):
-            heading, colon = key(bare), ""
+            heading, colon, says_not = key(bare), "", turns(bare)
         elif bare.endswith((":", "：")):
-            colon = key(bare)
+            colon, says_not = key(bare), turns(heading) or turns(bare)
         else:
-            found.setdefault(key(line), set()).add(_Place(heading, colon, turns(heading) or turns(colon)))
+            found.setdefault(key(line), set()).add(_Place(heading, colon, says_not))
     return found
 
 
