@@ -157,7 +157,8 @@ class Dream:
 
     def _look(self) -> Report:
         around = self._around
-        space = self._space = Workspace(around.store, around.shelf, around.new_id, around.clock, RULES)
+        most = around.settings.number("extract.files")
+        space = self._space = Workspace(around.store, around.shelf, around.new_id, around.clock, RULES, new=most)
         heads = [file.memory for file in space.files() if file.memory is not None]
         if not self._is_news(heads):
             reason = "nothing has changed since the last dream" if heads else "there is no memory yet"

@@ -118,7 +118,8 @@ class Workspace:
     """The memories of one shelf, to be read and changed by one run.
 
     `rules`: each raises for what it may not do. `beside`: memories of elsewhere, which it only reads. `most`: how many
-    it may change, and of those that there are it then deletes at most a fifth; None: any number.
+    it may change, and of those that there are it then deletes at most a fifth; None: any number. `new`: how many it may
+    make; None: as many as it may change.
     """
 
     def __init__(
@@ -130,6 +131,7 @@ class Workspace:
         rules: tuple[Rule, ...] = RULES,
         beside: Sequence[Memory] = (),
         most: int | None = None,
+        new: int | None = None,
     ) -> None:
         self._shelf = shelf
         self._new_id = new_id
@@ -139,6 +141,7 @@ class Workspace:
         self._view = _View.of(store, shelf)
         self._steps: dict[str, Step] = {}
         self._most = most
+        self._new = new
         self._deletions = max(FEW, len(self._view.heads) // 5)
         self.is_full = False
         """Whether more was to be changed than one run may."""
@@ -223,6 +226,8 @@ class Workspace:
         if head is not None and content == head.state.content:
             self._steps.pop(head.id, None)
             return True
+        if head is None and step is None:
+            self._check_new()
         memory = step.memory if step is not None else head.id if head is not None else self._new_id()
         self._check_room(memory)
         whole = whole or (step is not None and step.whole)
@@ -257,6 +262,11 @@ class Workspace:
         if deletes and sum(step.content is None for step in others) >= self._deletions:
             self.is_full = True
             raise InputRefused(f"one run deletes at most {self._deletions} of these memories; {_LATER}")
+
+    def _check_new(self) -> None:
+        if self._new is not None and sum(step.seen is None for step in self.steps) >= self._new:
+            self.is_full = True
+            raise InputRefused(f"one run makes at most {self._new} new memories (extract.files); {_LATER}")
 
     # The end
 

@@ -355,6 +355,18 @@ def test_the_index_the_logs_and_foreign_files_are_not_written(night: Night, path
         assert refused(night, call).startswith(("Nothing was done", "Denied"))
 
 
+def test_a_dream_buries_the_memories_under_no_flood_of_new_ones(night: Night):
+    night.settings["extract.files"] = "3"
+    night.keep("a", "one")
+    made = tuple(writes(f"new-{number}", f"nobody said {number}") for number in range(9))
+    again = writes("new-1", "nobody said it either", "nobody said 1")
+    night.dream((*reads("a"), *made), (edits("a", "one", "one.", lines=[reworded("one", "one.")]), again), Say("Done."))
+    assert sorted(path for path in night.files() if path.startswith("new")) == ["new-0.md", "new-1.md", "new-2.md"]
+    assert night.bodies()["a.md"] == "one."
+    assert sum("makes at most 3 new memories (extract.files)" in told for told in night.refusals()) == 6
+    assert "either" in night.bodies()["new-1.md"]
+
+
 def test_no_secret_is_written(night: Night):
     night.keep("port", "a 1")
     key = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cD3eF5"
