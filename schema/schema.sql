@@ -218,6 +218,15 @@ CREATE TABLE pause (
     PRIMARY KEY (scope, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE recalled (
+    session TEXT NOT NULL,
+    memory  INTEGER NOT NULL REFERENCES memory (pk),
+    token   TEXT NOT NULL,
+    bytes   INTEGER NOT NULL,
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (session, memory, token)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE rested (
     scope TEXT NOT NULL,
     key   TEXT NOT NULL,
@@ -335,7 +344,7 @@ CREATE TABLE session (
     heard      INTEGER NOT NULL,
     turn_ended INTEGER,
     started_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+, cleared_at INTEGER) STRICT, WITHOUT ROWID;
 
 CREATE TABLE set_aside (
     pk     INTEGER PRIMARY KEY,
