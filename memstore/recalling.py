@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memstore.core.ranking import MOST_READ, Pool, Reason, Scored, explain, favour_own, rank
+from memstore.core.ranking import MOST_READ, Reason, Scored, explain, favour_own, rank
 from memstore.core.sought import read_prompt
-from memstore.files.freshness import has_news
 from memstore.store.candidates import Found, behind_corrections, bodies, candidates, found
 from memstore.store.search import Filters
 
 if TYPE_CHECKING:
+    import apsw
+
     from memstore.app import Memstore
 
 DEFAULT_LIMIT = 10
@@ -35,37 +36,24 @@ def ranked(
 ) -> list[Ranked]:
     """The short-list for a prompt, best first, before anything is cut by certainty or budget. Takes any text; one
     that says nothing, or nothing that occurs here, gets an empty list."""
-    folder = memories.place.folder
-    if has_news(memories.store, folder, ()):
-        memories.look()
-    result = _ranked(memories, text, limit, filters)
-    if result and has_news(memories.store, folder, [one.memory.path for one in result]):
-        memories.look()
-        result = _ranked(memories, text, limit, filters)
-    # What somebody has deleted is not handed out, although its deletion is believed only at a second look.
-    gone = memories.store.missing(folder, [one.memory.path for one in result]) if result and folder is not None else ()
-    return [one for one in result if one.memory.path not in gone] if gone else result
+    from memstore.files.freshness import has_news  # a hook ranks without it
 
-
-def _ranked(memories: Memstore, text: str, limit: int, filters: Filters | None) -> list[Ranked]:
-    prompt = read_prompt(text)
-    if not prompt.sought or limit < 1:
-        return []
-    chosen = filters or Filters(scopes=(memories.shelf.scope,))
-    with memories.store.view() as connection:
+    def now() -> list[Ranked]:
+        with memories.store.view() as connection:
         pool = candidates(connection, prompt.sought, chosen)
-        scored = rank(pool)
+        scored = rank(pool, max(limit, MOST_READ))
         if prompt.own:
             first = scored[:MOST_READ]
             texts = bodies(connection, [one.candidate.key for one in first if one.passage is not None])
             scored = favour_own(first, texts) + scored[MOST_READ:]
-        known = {one.candidate.key: one for one in scored}
-        keys = behind_corrections(connection, list(known), chosen)[:limit]
+        keys = behind_corrections(connection, [one.candidate.key for one in scored], chosen)[:limit]
         rows = found(connection, keys)
-    return [_told(rows[key], known.get(key), pool) for key in keys]
+    shown = [one for one in scored if one.candidate.key in rows]
+    reasons = {one.candidate.key: (one, why) for one, why in zip(shown, explain(shown, pool), strict=True)}
+    return [_told(rows[key], *reasons.get(key, (None, ()))) for key in keys]
 
 
-def _told(memory: Found, one: Scored | None, pool: Pool) -> Ranked:
+def _told(memory: Found, one: Scored | None, reasons: tuple[Reason, ...]) -> Ranked:
     if one is None:
         return Ranked(memory, 0.0, (), 0.0, False)
-    return Ranked(memory, one.score, tuple(explain(one, pool)), one.passage_weight, one.own)
+    return Ranked(memory, one.score, reasons, one.passage_weight, one.own)
