@@ -87,11 +87,16 @@ def check_place(head: Memory) -> None:
         raise InputRefused("it is pinned, so only a person changes it")
     if head.state.shelf.scope != "private":
         raise InputRefused("it is not private, so a dream leaves it alone")
-    if _DAY.match(stem(head.path.rpartition("/")[2])):
-        raise InputRefused("it is the note of a day: what was noted stays as it is")
+    check_name(head.path)
     document = read(head.state.content)
     if not document.has_header or document.problems:
         raise InputRefused("it has no header of a memory that can be read, so it is somebody's own file and stays")
+
+
+def check_name(path: str) -> None:
+    """Whether a dream may write under a name, of a new memory too."""
+    if _DAY.match(stem(path)):
+        raise InputRefused("it is the note of a day: what was noted stays as it is")
 
 
 def _check_deletion(head: Memory | None, made: tuple[Made, ...], by_person: bool) -> None:

@@ -24,7 +24,7 @@ from memstore.errors import InputRefused, NotFound
 from memstore.jobs import showing
 from memstore.jobs.dream_ledger import Ledger, Plan, hooks_of
 from memstore.jobs.dream_material import INSTRUCTIONS, Material, Page
-from memstore.jobs.dream_rules import RULES, Derived, Quote, check_place
+from memstore.jobs.dream_rules import RULES, Derived, Quote, check_name, check_place
 from memstore.jobs.dream_table import TOOLS
 from memstore.jobs.forms import check_file, inside
 from memstore.jobs.given import Input, folded, number_of, optional, pattern_of, switch, text_of
@@ -216,6 +216,7 @@ class DreamTools(Tools):
 
     def _check_place(self, name: str, content: bytes | None) -> None:
         """Whether a memory may get this text (None: be deleted) at all."""
+        check_name(name)
         if (head := self._ledger.heads.get(name)) is not None:
             check_place(head)
             if (head.id, content) in self._unwanted:

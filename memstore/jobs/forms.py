@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memstore.core.frontmatter import Document, read
 from memstore.core.model import INDEX_NAME, Memory
-from memstore.core.names import EXTENSION, check_path, collision_key
+from memstore.core.names import EXTENSION, RESERVED, check_path, collision_key
 from memstore.core.taxonomy import TYPES
 from memstore.errors import InputRefused
 from memstore.jobs import secrecy
@@ -37,6 +37,9 @@ def check_file(path: str) -> str:
     if is_team(path):
         raise InputRefused(READ_ONLY)
     secrecy.check_text("", path)
+    top, deeper, _ = path.partition("/")
+    if deeper and collision_key(top) in RESERVED:  # some file systems take `Logs` for `logs`
+        check_path(f"{collision_key(top)}/{path}")
     return check_path(path)
 
 

@@ -341,7 +341,8 @@ def test_what_is_off_limits_is_neither_changed_nor_deleted_nor_merged(
 @pytest.mark.parametrize(
     "path",
     ["MEMORY.md", "memory.md", "logs/2026/03/2026-03-01.md", "sessions/session-1.md", "CLAUDE.md", "team/x.md",
-     "../x.md", "/etc/passwd", "unrelated.txt", ".memstore", "agents/a.md"],
+     "../x.md", "/etc/passwd", "unrelated.txt", ".memstore", "agents/a.md", "Logs/2026/03/2026-03-01.md", "TEAM/x.md",
+     "2026-03-01.md", "days/2026-03-01-late.md"],
 )  # fmt: skip
 def test_the_index_the_logs_and_foreign_files_are_not_written(night: Night, path: str):
     night.session("something said")
