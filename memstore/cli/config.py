@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from memstore.cli import inputs
 from memstore.cli.state import State, json_option
 from memstore.cli.terminal import bold, drawn, printable, table
 from memstore.errors import NotFound, NotTrusted, SettingRefused
@@ -23,7 +24,7 @@ def _user_option(what: str) -> Callable[[F], F]:
     return click.option("--user", is_flag=True, help=what)
 
 
-@click.group("config", invoke_without_command=True)
+@click.group("config", cls=inputs.Noun, invoke_without_command=True)
 @click.pass_context
 def config(ctx: click.Context) -> None:
     """Show and change the settings; alone it lists them.

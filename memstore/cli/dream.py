@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from memstore.cli import dream_answer, dream_cron, dream_log, dream_run, dream_status
+from memstore.cli import dream_answer, dream_cron, dream_log, dream_run, dream_status, inputs
 from memstore.cli.state import State, json_option
 
 
-@click.group("dream", invoke_without_command=True)
+@click.group("dream", cls=inputs.Noun, invoke_without_command=True)
 @click.option("--dry-run", is_flag=True, help="Show what it would do, and do nothing; the model is asked all the same.")
 @click.option("--review", is_flag=True, help="Show each step before it is done, and ask.")
 @click.option("--follow", is_flag=True, help="Begin none: show how far the one has come that is going on.")
-@click.option("--scheduled", is_flag=True, help="For cron and timers: begin one if it may, and say nothing if not.")
+@click.option("--scheduled", is_flag=True, help="For cron and timers: begin one if it may; only failures are told.")
 @json_option
 @click.pass_context
 def dream(ctx: click.Context, dry_run: bool, review: bool, follow: bool, scheduled: bool) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memstore.app import Memstore
 
 
-@click.group("extract", invoke_without_command=True)
+@click.group("extract", cls=inputs.Noun, invoke_without_command=True)
 @click.pass_context
 def extract(ctx: click.Context) -> None:
     """What a turn taught is kept by itself: see how that stands, and do it now. Alone it shows the status.

@@ -79,6 +79,19 @@ class TextCommand(WordsCommand):
     refuses_long = True
 
 
+class Noun(click.Group):
+    """Commands about one thing, in the order in which they were added, each with its whole first sentence."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands, in the order in which they were added."""
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, of which click itself would tell half a sentence."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(160)) for name, each in self.commands.items()])
+
+
 def argument_text(text: str) -> str:
     """A text given as an argument. Raises InputRefused for bytes that are no UTF-8."""
     return decoded(os.fsencode(text) if _has_raw_bytes(text) else text.encode("utf-8", "surrogatepass"), "the text")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memstore.store.notes import Notes
 
 
-@click.group("notes", invoke_without_command=True)
+@click.group("notes", cls=inputs.Noun, invoke_without_command=True)
 @click.pass_context
 def notes(ctx: click.Context) -> None:
     """Read the notes that a model keeps of running sessions; alone it lists them.
