@@ -11,9 +11,8 @@ from memstore.store.candidates import Found, behind_corrections, bodies, candida
 from memstore.store.search import Filters
 
 if TYPE_CHECKING:
-    import apsw
-
     from memstore.app import Memstore
+    from memstore.store.connection import Reading
 
 DEFAULT_LIMIT = 10
 
@@ -38,16 +37,37 @@ def ranked(
     that says nothing, or nothing that occurs here, gets an empty list."""
     from memstore.files.freshness import has_news  # a hook ranks without it
 
+    chosen = filters or Filters(scopes=(memories.shelf.scope,))
+    folder = memories.place.folder
+
     def now() -> list[Ranked]:
         with memories.store.view() as connection:
-        pool = candidates(connection, prompt.sought, chosen)
-        scored = rank(pool, max(limit, MOST_READ))
-        if prompt.own:
-            first = scored[:MOST_READ]
-            texts = bodies(connection, [one.candidate.key for one in first if one.passage is not None])
-            scored = favour_own(first, texts) + scored[MOST_READ:]
-        keys = behind_corrections(connection, [one.candidate.key for one in scored], chosen)[:limit]
-        rows = found(connection, keys)
+            return ranked_in(connection, text, limit, chosen)
+
+    if has_news(memories.store, folder):
+        memories.look()
+    result = now()
+    if result and has_news(memories.store, folder, [one.memory.path for one in result]):
+        memories.look()
+        result = now()
+    # What somebody has deleted is not handed out, although its deletion is believed only at a second look.
+    gone = memories.store.missing(folder, [one.memory.path for one in result]) if result and folder is not None else ()
+    return [one for one in result if one.memory.path not in gone] if gone else result
+
+
+def ranked_in(connection: Reading, text: str, limit: int, filters: Filters) -> list[Ranked]:
+    """The same from a view of the store alone: what the folder may tell by now is not asked."""
+    prompt = read_prompt(text)
+    if not prompt.sought or limit < 1:
+        return []
+    pool = candidates(connection, prompt.sought, filters)
+    scored = rank(pool, max(limit, MOST_READ))
+    if prompt.own:
+        first = scored[:MOST_READ]
+        texts = bodies(connection, [one.candidate.key for one in first if one.passage is not None])
+        scored = favour_own(first, texts) + scored[MOST_READ:]
+    keys = behind_corrections(connection, [one.candidate.key for one in scored], filters)[:limit]
+    rows = found(connection, keys)
     shown = [one for one in scored if one.candidate.key in rows]
     reasons = {one.candidate.key: (one, why) for one, why in zip(shown, explain(shown, pool), strict=True)}
     return [_told(rows[key], *reasons.get(key, (None, ()))) for key in keys]

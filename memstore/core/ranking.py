@@ -13,9 +13,10 @@ The score of a memory is the sum, over the things that are looked for, of how te
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from heapq import nlargest
+from dataclasses import dataclass
+from heapq import heappush, heappushpop, nlargest
 from math import log
+from typing import NamedTuple
 
 from memstore.core.sought import FIRST_PERSON, Sought
 
@@ -33,15 +34,18 @@ _OWN = 2.0
 MOST_READ = 24
 """So many of the best are looked at for who speaks in them."""
 
+Hits = dict[int, tuple[dict[int, float], dict[int, float], dict[int, float]]]
+"""`2 * n`: where the thing n occurs itself, `2 * n + 1`: where its kin does; by field, each place with the share it
+counts."""
+
 
 @dataclass(slots=True)
 class Candidate:
-    """A memory with hits. `hits[2 * n]`: of the thing n itself, `hits[2 * n + 1]`: of its kin; by field, each place
-    with the share that it counts."""
+    """A memory that has something of what is looked for."""
 
     key: int
     sizes: tuple[int, int, int]  # terms by field
-    hits: dict[int, tuple[dict[int, float], dict[int, float], dict[int, float]]]
+    hits: Hits
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +81,22 @@ class Scored:
     passage: int | None
     passage_weight: float = 0.0
     own: bool = False
-    reasons: list[Reason] = field(default_factory=list)
 
 
-def rank(pool: Pool) -> list[Scored]:
-    """All candidates that have anything, best first; equals by their keys, the newest first."""
+def rank(pool: Pool, most: int) -> list[Scored]:
+    """The best `most` candidates; equals by their keys, the newest first."""
     telling = _telling(pool)
-    scored = [one for candidate in pool.candidates if (one := _score(candidate, pool, telling)).score > 0]
-    return sorted(scored, key=_order)
+    # Whole texts are scored cheaply; passages are looked for only where they can bring a memory among the best.
+    rough = sorted((_rough(candidate, pool, telling) for candidate in pool.candidates), key=lambda one: -one.limit)
+    scored: list[Scored] = []
+    best: list[float] = []
+    for one in rough:
+        if one.score <= 0 or (len(best) == most and one.limit < best[0]):
+            break
+        start, passage = _best_passage(one.candidate, telling)
+        scored.append(Scored(one.candidate, one.score + passage, start, passage))
+        (heappush if len(best) < most else heappushpop)(best, one.score + passage)
+    return sorted(scored, key=_order)[:most]
 
 
 def favour_own(ranked: list[Scored], bodies: dict[int, str]) -> list[Scored]:
@@ -103,22 +115,23 @@ def favour_own(ranked: list[Scored], bodies: dict[int, str]) -> list[Scored]:
     return sorted(ranked, key=_order)
 
 
-def explain(one: Scored, pool: Pool) -> list[Reason]:
-    """What was found in a memory, by weight."""
+def explain(ranked: Sequence[Scored], pool: Pool) -> list[tuple[Reason, ...]]:
+    """What was found in each of these, by weight."""
     telling = _telling(pool)
-    dampening = _dampening(one.candidate, pool)
-    reasons = []
-    for number, thing in enumerate(pool.sought):
-        weights = [
-            (_weight(hits, dampening) * telling[slot], slot, hits)
-            for slot in (2 * number, 2 * number + 1)
-            if (hits := one.candidate.hits.get(slot))
-        ]
-        if weights:
-            weight, slot, hits = max(weights, key=lambda found: found[0])
+    return [_reasons(one.candidate, pool, telling) for one in ranked]
+
+
+def _reasons(candidate: Candidate, pool: Pool, telling: list[float]) -> tuple[Reason, ...]:
+    dampening = _dampening(candidate, pool)
+    best: dict[int, Reason] = {}
+    for slot, hits in candidate.hits.items():
+        weight = _weight(hits, dampening) * telling[slot]
+        known = best.get(slot >> 1)
+        if known is None or known.weight < weight:
             fields = tuple(name for name, places in zip(FIELDS, hits, strict=True) if places)
-            reasons.append(Reason(thing.text, fields, sum(map(len, hits)), bool(slot & 1), weight))
-    return sorted(reasons, key=lambda reason: -reason.weight)
+            text = pool.sought[slot >> 1].text
+            best[slot >> 1] = Reason(text, fields, sum(map(len, hits)), bool(slot & 1), weight)
+    return tuple(sorted(best.values(), key=lambda reason: -reason.weight))
 
 
 def _order(one: Scored) -> tuple[float, int]:
@@ -154,15 +167,25 @@ def _weight(hits: Sequence[dict[int, float]], dampening: float) -> float:
     return _saturated(count, dampening) + _PRESENCE
 
 
-def _score(candidate: Candidate, pool: Pool, telling: list[float]) -> Scored:
+class _Rough(NamedTuple):
+    """What a candidate's whole text is worth, and what it can be worth with its best passage."""
+
+    score: float
+    limit: float
+    candidate: Candidate
+
+
+def _rough(candidate: Candidate, pool: Pool, telling: list[float]) -> _Rough:
     dampening = _dampening(candidate, pool)
     best: dict[int, float] = {}
+    most: dict[int, float] = {}
     for slot, hits in candidate.hits.items():
-        weight = _weight(hits, dampening) * telling[slot]
-        if weight > best.get(slot >> 1, 0.0):
-            best[slot >> 1] = weight
-    start, passage = _best_passage(candidate, telling)
-    return Scored(candidate, sum(best.values()) + passage, start, passage)
+        thing, worth = slot >> 1, telling[slot]
+        best[thing] = max(best.get(thing, 0.0), _weight(hits, dampening) * worth)
+        if hits[BODY]:
+            most[thing] = max(most.get(thing, 0.0), (_SATURATION + 1) * worth)
+    score = sum(best.values())
+    return _Rough(score, score + sum(most.values()), candidate)
 
 
 def _best_passage(candidate: Candidate, telling: list[float]) -> tuple[int | None, float]:

@@ -14,7 +14,7 @@ from weakref import WeakSet
 
 import apsw
 
-from memstore.core.ranking import Candidate, Pool
+from memstore.core.ranking import Candidate, Hits, Pool
 from memstore.core.sought import Sought, Spelling
 from memstore.store.connection import many
 from memstore.store.search import ROWS, Filters, RankedRow, condition, corrections_first, estimated_rows, quoted
@@ -50,10 +50,11 @@ class _Phrase(NamedTuple):
 
 
 class _Collected(NamedTuple):
-    """What the auxiliary function notes: of the store, then of each row."""
+    """What the auxiliary function is given, and what it notes: of the store, and of each row."""
 
+    phrases: Sequence[_Phrase]
     store: list[int]
-    rows: dict[int, tuple[tuple[int, int, int], list[list[list[int]]]]]
+    candidates: list[Candidate]
 
 
 def candidates(connection: apsw.Connection, sought: Sequence[Sought], filters: Filters) -> Pool:
@@ -64,7 +65,7 @@ def candidates(connection: apsw.Connection, sought: Sequence[Sought], filters: F
     if not phrases:
         return Pool(0, 0.0, (), (), (), [])
     collected = _collect(connection, phrases, filters)
-    listed = [_candidate(key, sizes, places, phrases) for key, (sizes, places) in collected.rows.items()]
+    listed = collected.candidates
     memories, size = collected.store or (0, 0)
     if newest <= MOST:
         # All that have anything are here: they can be counted.
@@ -148,7 +149,7 @@ def _collect(connection: apsw.Connection, phrases: Sequence[_Phrase], filters: F
     if connection not in _prepared:
         connection.register_fts5_function("memstore_places", _note_places)
         _prepared.add(connection)
-    collected = _Collected([], {})
+    collected = _Collected(phrases, [], [])
     where, values = condition(filters)
     # FTS5 hands its rows out by rank, and the places are asked for only of those that the limit lets through.
     statement = (
@@ -165,21 +166,15 @@ def _note_places(api: apsw.FTS5ExtensionApi, /, *given: Any) -> None:
     collected: _Collected = given[0]
     if not collected.store:
         collected.store[:] = api.row_count, api.column_total_size(-1)
-    sizes = (api.column_size(0), api.column_size(1), api.column_size(2))
-    collected.rows[api.rowid] = sizes, [api.phrase_locations(number) for number in range(api.phrase_count)]
-
-
-def _candidate(
-    key: int, sizes: tuple[int, int, int], places: list[list[list[int]]], phrases: Sequence[_Phrase]
-) -> Candidate:
-    hits: dict[int, tuple[dict[int, float], dict[int, float], dict[int, float]]] = {}
-    for phrase, columns in zip(phrases, places, strict=True):
-        if any(columns):
-            known = hits.get(phrase.slot)
+    hits: Hits = {}
+    for number, (slot, share, _) in enumerate(collected.phrases):
+        for column in api.phrase_columns(number):
+            known = hits.get(slot)
             if known is None:
-                known = hits[phrase.slot] = ({}, {}, {})
-            for column, offsets in zip(known, columns, strict=True):
-                for offset in offsets:
-                    # Spellings stand by what they count: one that another one includes changes nothing.
-                    column.setdefault(offset, phrase.share)
-    return Candidate(key, sizes, hits)
+                known = hits[slot] = ({}, {}, {})
+            places = known[column]
+            for offset in api.phrase_column_offsets(number, column):
+                # Spellings stand by what they count: one that another one includes changes nothing.
+                places.setdefault(offset, share)
+    sizes = (api.column_size(0), api.column_size(1), api.column_size(2))
+    collected.candidates.append(Candidate(api.rowid, sizes, hits))
