@@ -18,6 +18,7 @@ from memstore.world import World, author
 
 if TYPE_CHECKING:
     # What a search does not need is imported where it is used: it would cost most of the time that a search takes.
+    from memstore.checking import Checked
     from memstore.core.changes import Change
     from memstore.core.compare import BlamedLine
     from memstore.core.plan import OnConflict, Wanted
@@ -227,18 +228,15 @@ class Memstore:
 
     def status(self) -> Status:
         """How things stand, after a whole scan of the folder."""
-        from dataclasses import replace
+        from memstore.outcomes import status
 
-        from memstore.files.watch_lock import watcher_of
-        from memstore.outcomes import Status
-        from memstore.sessions import paused
-        from memstore.standing import standing
+        return status(self)
 
-        report = replace(self.files.absorb(), omitted=self.files.omissions())
-        watcher = watcher_of(self.store.directory)
-        counts, resting = self.store.counts(), tuple(paused(self))
-        extraction = standing(self.store, self.place.home.path, self.world)
-        return Status(self.place, counts, report, self.store.schema(), self.store.engine, watcher, resting, extraction)
+    def check(self, names: Sequence[str] = ()) -> list[Checked]:
+        """Which of the files, functions and branches that memories name are not there; by default of all memories."""
+        from memstore.checking import check
+
+        return check(self, names)
 
     # Undo
 
@@ -344,10 +342,7 @@ class Memstore:
         from memstore.resolving import settle
 
         self.files.absorb()
-        found = [record for record in self.store.conflicts() if record.id.startswith(reference)]
-        if len(found) != 1 or len(reference) < 4:
-            raise NotFound(f"there is no one open conflict {reference[:80]!r}", hint="see `memstore conflicts`")
-        return settle(self, found[0], take, text, self._writer.provenance)
+        return settle(self, reference, take, text, self._writer.provenance)
 
     # Inside
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memstore.core.model import Memory, Operation
 from memstore.files.report import SyncReport
-from memstore.files.watch_lock import Watcher
+from memstore.files.watch_lock import Watcher, watcher_of
 from memstore.place import Place
 
 if TYPE_CHECKING:
+    from memstore.app import Memstore
     from memstore.standing import Standing
 
 
@@ -51,3 +52,15 @@ class Status:
     watcher: Watcher | None
     paused: tuple[str, ...]
     extraction: Standing
+
+
+def status(memories: Memstore) -> Status:
+    """How things stand, after a whole scan of the folder."""
+    from memstore.sessions import paused
+    from memstore.standing import standing
+
+    store = memories.store
+    report = replace(memories.files.absorb(), omitted=memories.files.omissions())
+    watcher, resting = watcher_of(store.directory), tuple(paused(memories))
+    extraction = standing(store, memories.place.home.path, memories.world)
+    return Status(memories.place, store.counts(), report, store.schema(), store.engine, watcher, resting, extraction)

@@ -10,6 +10,7 @@
 | 5 | the folder or repository cannot be used (yet); a `sync` or `export` that was stopped or left files unwritten |
 | 6 | the database cannot be used now; also where a `sync` had to stop for that in the middle |
 | 7 | no model answers: no key, a refused one, no connection, a limit; an `extract run` or `dream` that did not do all |
+| 8 | a `check` found memories that name what is not there |
 | 130 | interrupted |
 | 141 | whoever read the output stopped reading |
 
@@ -28,7 +29,8 @@ import click
 from memstore import errors
 from memstore.cli import terminal
 
-OK, DEFECT, USAGE, NOT_FOUND, CONFLICT, PLACE, STORE, MODEL, INTERRUPTED, PIPE = 0, 1, 2, 3, 4, 5, 6, 7, 130, 141
+OK, DEFECT, USAGE, NOT_FOUND, CONFLICT, PLACE, STORE, MODEL, GONE = range(9)
+INTERRUPTED, PIPE = 130, 141
 
 _CODES: tuple[tuple[type[errors.MemstoreError], int], ...] = (
     (errors.InputRefused, USAGE),

@@ -28,7 +28,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "supersede": "writing",
         "tidy": "tidy",
     },
-    "Reading": {"search": "searching", "list": "reading", "show": "reading", "status": "reading"},
+    "Reading": {"search": "searching", "list": "reading", "show": "reading", "status": "reading", "check": "checking"},
     "History": {
         "log": "history",
         "diff": "history",

@@ -169,6 +169,23 @@ LOG_DAY: Shape = {
     ],
     "unread": [REFUSED],
 }
+CHECKED: Shape = {
+    "path": "text",
+    "token": "token",
+    "written_at": "time",
+    "days": "number",  # that its text is old
+    "claims": "number",  # things that it names
+    "missing": [
+        {
+            "kind": "text",  # path, line (of a file), name (of a function or class) or branch
+            "what": "text",
+            "line": "number or null",
+            "files": ["text"],  # of a name: where it was looked for
+            "commit": "text or null",  # the one that took the path away
+            "told": "text",
+        }
+    ],
+}
 ERROR: Shape = {"kind": "text", "code": "number", "message": "text", "hint": "text"}
 
 SHAPES: dict[str, Shape] = {
@@ -199,6 +216,7 @@ SHAPES: dict[str, Shape] = {
         "asked": [{"run": "text", "steps": "number"}],  # dreams that wait for a person's answer
         "files": FILES,
     },
+    "check": {"memories": [CHECKED], "notices": ["text"]},
     **RUNS,
     "pause": {"paused": ["text"]},
     "resume": {"paused": ["text"]},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from memstore import errors
 
 if TYPE_CHECKING:
+    from memstore.checking import Checked
     from memstore.cli.doctor import Answered, Client
     from memstore.core.model import ConflictRecord, Memory, Operation, Version
     from memstore.core.settings import Key, Settings, Value
@@ -227,3 +228,27 @@ def error_shape(error: Exception, code: int, message: str, hint: str) -> Shape:
         if isinstance(error, errors.MemstoreError) and isinstance(value, str):
             shape[name] = value
     return shape
+
+
+def checked_shape(checked: Checked) -> Shape:
+    """What of the things that a memory names is not there."""
+    from memstore.core.claims import told
+
+    return {
+        "path": checked.memory.path,
+        "token": checked.memory.token,
+        "written_at": moment_shape(checked.written_at),
+        "days": checked.days,
+        "claims": checked.claims,
+        "missing": [
+            {
+                "kind": one.claim.kind,
+                "what": one.claim.what,
+                "line": one.claim.line or None,
+                "files": list(one.claim.files),
+                "commit": one.commit or None,
+                "told": told(one),
+            }
+            for one in checked.missing
+        ],
+    }

@@ -15,7 +15,7 @@ import signal
 import stat
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -33,6 +33,7 @@ _LONGEST = 2_000
 _NUMBER = re.compile(r"[0-9]{1,6}")
 _DATE = re.compile(r"[0-9A-Za-z .:+-]{1,40}")
 _LINES = re.compile(r"[0-9]{1,7},\+?[0-9]{1,7}")
+_COMMIT = re.compile(r"[0-9a-f]{4,64}")
 _REVISION = re.compile(r"[0-9A-Za-z_@][0-9A-Za-z_./@~^:{}+-]{0,199}")
 
 
@@ -121,6 +122,28 @@ class Programs:
             return text + f"\n[stopped after {self._seconds:g} seconds]"
         return text if code == 0 else text + f"\n[it failed: exit code {code}]"
 
+    def removals(self, paths: Sequence[str]) -> dict[str, str]:
+        """The commits before the present one that took these files away, or the last file below a directory.
+
+        Of one that came back later, and of all that git does not tell in time, nothing. Raises InputRefused as `run`.
+        """
+        self._check_repository()
+        for path in paths:
+            _check_inside(path)
+        options = ("--no-renames", "--diff-filter=AD", "--name-status", "--format=:%h")
+        output, _ = self._output(_argv("log", [*GIT["log"].ours, *options, "--", *paths]))
+        last: dict[str, tuple[str, str]] = {}
+        commit = ""
+        for line in output.decode("utf-8", "replace").split("\n")[:-1]:  # the last one may be cut off
+            change, tab, path = line.partition("\t")
+            if line.startswith(":"):
+                commit = line[1:]
+            elif tab:
+                for place in _with_those_above(path):
+                    last.setdefault(place, (change, commit))
+        found = {path: last[path] for path in paths if path in last}
+        return {path: commit for path, (change, commit) in found.items() if change == "D" and _COMMIT.fullmatch(commit)}
+
     # Inside
 
     def _git(self, words: Sequence[str]) -> list[str]:
@@ -135,8 +158,7 @@ class Programs:
             _check_inside(path)
         if program.worktree and self._has_filters():
             raise InputRefused("the repository has filters, which are programs that this git command would start")
-        given = [part for setting in _SWITCHED_OFF for part in ("-c", setting)]
-        return ["git", *_ALONE, *given, words[0], *program.ours, *options, *revisions, "--", *paths]
+        return _argv(words[0], [*program.ours, *options, *revisions, "--", *paths])
 
     def _check_repository(self) -> None:
         """Its git directory lies here, or says itself that this is a worktree of its: a `.git` may name any other."""
@@ -218,6 +240,17 @@ class Programs:
 def told() -> str:
     """The table in words."""
     return f"git {'|'.join(GIT)}, {', '.join(OTHERS)}; one program with its arguments, no shell, no pipes"
+
+
+def _argv(name: str, rest: Sequence[str]) -> list[str]:
+    given = [part for setting in _SWITCHED_OFF for part in ("-c", setting)]
+    return ["git", *_ALONE, *given, name, *rest]
+
+
+def _with_those_above(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
 
 
 def _words(command: str) -> list[str]:

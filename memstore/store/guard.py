@@ -4,7 +4,8 @@ POSIX locks belong to the process: closing *any* descriptor of a database file d
 on it, and acknowledged commits are then lost without a word. SQLite opens its files in C, which raises no audit
 event; whatever opens them from Python does, and is refused here. The hook cannot be taken out again, so it is
 put in once, with the first store that is opened. A path that is relative to an open directory (`dir_fd`) does
-not reach the hook whole: nothing in the program opens a store's directory.
+not reach the hook whole: nothing in the program opens a store's directory, and who opens files that it was only told of
+asks `is_protected` first.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ def identity(path: str) -> File | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def is_protected(found: os.stat_result) -> bool:
+    """Whether this is a file of a live store."""
+    return (found.st_dev, found.st_ino) in _protected
 
 
 class Protection:
@@ -79,7 +85,7 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
             found = os.stat(name)
         except (OSError, ValueError, TypeError):
             continue
-        if (found.st_dev, found.st_ino) in _protected:
+        if is_protected(found):
             raise Defect(
                 f"{event} of a live store's file was refused: it would drop SQLite's locks",
                 hint="read the store through memstore, or from another process",

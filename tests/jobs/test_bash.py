@@ -113,6 +113,8 @@ def test_a_repository_starts_no_program(place: Path, tmp_path: Path):
     ):  # fmt: skip
         assert "failed" not in run(place, command), command
         assert not fell.exists(), command
+    assert Programs(str(place)).removals(["src/cart.py"]) == {}
+    assert not fell.exists()
     git(place, "config", "filter.x.clean", str(trap))
     (place / ".git" / "info" / "attributes").write_text("* filter=x\n")
     os.utime(place / "notes.txt", (1, 1))
