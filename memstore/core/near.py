@@ -31,8 +31,19 @@ _NOT = (
     " superseded revoked opposite nicht kein keine keinen keiner keinem nie niemals ohne weder"
     " pas jamais sans aucun aucune nunca sin"
 )
+_WORDS_OF_FIGURES = (
+    "two three four five six seven eight nine ten eleven twelve hundred thousand half twice"
+    " monday tuesday wednesday thursday friday saturday sunday"
+    " january february march april may june july august september october november december"
+)
+_FIGURES = re.compile(
+    r"[^\W_]*\d[\w.:,/+-]*"  # with names that have figures in them
+    rf"|\b(?:{_WORDS_OF_FIGURES.replace(' ', '|')})\b"
+    "|(?:周|週|星期|[礼禮]拜)[一二三四五六日天]"
+    "|[〇零一二三四五六七八九十百千万萬亿億两兩]+[点點时時分秒号號天日周週月年个個次台倍度元块塊米层層级級]半?"
+)
 _SIGNS = re.compile(
-    r"[^\W_]*\d[\w.:,/+-]*"  # figures, and names with figures in them
+    rf"{_FIGURES.pattern}"
     r"|\b\w+n['’]t\b"
     rf"|\b(?:{_NOT.replace(' ', '|')})\b"
     "|[不没沒無无別别勿未非莫禁否]|ない|ません|않|못|없"
@@ -117,12 +128,18 @@ def differing(one: str, other: str) -> tuple[str, ...]:
     """Words such as `not` that only one of the texts has, or has oftener, and figures where each has others: a few.
 
     Where there are any, the texts say different things however many words they share. A figure that only one of them
-    has may simply be more that it says.
+    has may simply be more that it says; a word (`Monday`, `two`) for which the other has digits may be the same.
     """
     mine, theirs = _signs(one), _signs(other)
-    figures = [[sign for sign in a if _is_figure(sign) and sign not in b] for a, b in ((mine, theirs), (theirs, mine))]
+    figures: list[str] = []
+    for digits in (True, False):
+        of_kind = [
+            [sign for sign in each if _is_figure(sign) and _has_digits(sign) == digits] for each in (mine, theirs)
+        ]
+        only = [[sign for sign in one if sign not in other] for one, other in (of_kind, of_kind[::-1])]
+        figures += only[0] + only[1] if all(only) else []
     turning = [sign for sign in dict.fromkeys((*mine, *theirs)) if not _is_figure(sign) and mine[sign] != theirs[sign]]
-    return (*turning, *(figures[0] + figures[1] if all(figures) else ()))[:_MOST_SIGNS]
+    return (*turning, *figures)[:_MOST_SIGNS]
 
 
 def turns(text: str) -> bool:
@@ -130,8 +147,12 @@ def turns(text: str) -> bool:
     return not all(map(_is_figure, _signs(text)))
 
 
-def _is_figure(sign: str) -> bool:
+def _has_digits(sign: str) -> bool:
     return any(map(str.isdigit, sign))
+
+
+def _is_figure(sign: str) -> bool:
+    return _FIGURES.match(sign) is not None
 
 
 def _signs(text: str) -> Counter[str]:
