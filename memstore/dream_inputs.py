@@ -17,6 +17,7 @@ from memstore.errors import PlaceRefused
 from memstore.files import daylog as shown_log
 from memstore.files.folder import Folder
 from memstore.jobs.dream_material import INSTRUCTIONS, Material, Session, gather
+from memstore.jobs.showing import visible
 from memstore.store import lines, reader
 from memstore.store.plainfile import read_bounded
 from memstore.store.store import Store
@@ -25,7 +26,7 @@ from memstore.world import World
 LOG_DAYS, MOST_LOG_DAYS = 7, 31
 """Days of the log that are looked into, and at most where the last dream was longer ago than that."""
 
-_HINTS = 50
+_HINTS, _NAMED = 50, 8
 _INSTRUCTIONS = 256 * 1024
 _DAY = 24 * 3600 * 1_000_000
 
@@ -86,4 +87,7 @@ def _hints(store: Store, world: World) -> list[str]:
 
 
 def _hint(proposal: Proposal) -> str:
-    return f"{', '.join(proposal.paths)}: {proposal.reason}"
+    """What is proposed, in one line: of thousands that say nearly the same a few are named."""
+    named = ", ".join(proposal.paths[:_NAMED])
+    more = f" and {len(proposal.paths) - _NAMED} more" if len(proposal.paths) > _NAMED else ""
+    return visible(f"{named}{more}: {proposal.reason}")

@@ -260,6 +260,17 @@ def test_it_looks_into_the_log_the_instructions_and_the_sessions(place: Place):
     assert "the port moved to 7443" in json.dumps(place.api.bodies[1])
 
 
+def test_of_many_that_say_nearly_the_same_it_is_told_a_few(place: Place):
+    for number in range(20):
+        fact = f"The nightly build of branch {number} failed as its runner had no space left on the disk at all.\n"
+        place.desk.put(f"n{number}.md", topic(f"n{number}", "", fact))
+    place.desk.sync(0)
+    place.api.steps = [Say("Nothing to do.")]
+    assert outcome(place.dream()) == "nothing"
+    told = json.dumps(place.api.bodies[0])
+    assert "and 12 more: nearly the same words" in told
+
+
 def test_instructions_that_lead_out_of_the_project_are_not_read(place: Place):
     (place.desk.base / "secret").write_text("a secret\n")
     (place.desk.base / "repo" / "CLAUDE.md").symlink_to(place.desk.base / "secret")
