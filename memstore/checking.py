@@ -35,6 +35,9 @@ FEW: Final = 12
 
 _LARGEST = 1024 * 1024
 _PACKED_REFS = 8 * 1024 * 1024
+_INDEX = 32 * 1024 * 1024
+_WHOLE = (b"\0\0\0\2", b"\0\0\0\3")
+"""Versions of git's index that write each path whole."""
 _REMOTES = 20
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -148,9 +151,29 @@ class Tree:
         found = [_status(top, place + path) for place in self._places]
         if any(found):
             return True
-        if any(one is None for one in found) or self._is_sparse:
+        if any(one is None for one in found) or self._is_sparse or self._tracks_below(path):
             return None
         return self._folder is not None and os.path.lexists(os.path.join(self._folder, path))
+
+    def _tracks_below(self, path: str) -> bool:
+        """Whether git has some path that ends so, or may have: people leave the beginning out."""
+        name = os.fsencode(path)
+        if self._index is None:
+            return True
+        return b"/" + name + b"\0" in self._index or b"/" + name + b"/" in self._index
+
+    @cached_property
+    def _index(self) -> bytes | None:
+        """git's list of what is checked out, its paths whole in it; None where it is written in another way."""
+        if self._root.git_dir is None:
+            return b""
+        try:
+            found = read_bounded(os.path.join(self._root.git_dir, "index"), _INDEX)
+        except FileNotFoundError:
+            return b""
+        except OSError:
+            return None
+        return found if found[:4] == b"DIRC" and found[4:8] in _WHOLE else None
 
     @cached_property
     def _is_sparse(self) -> bool:

@@ -61,10 +61,10 @@ def test_what_is_there_is_not_told(repo: Path, tmp_path: Path):
 
 
 def test_what_is_gone_is_told(repo: Path):
-    assert missing(repo, "`src/gone.py` and `old/`, on branch `feature/x`\n`logout()` in `src/auth.py:3`") == [
+    assert missing(repo, "`src/gone.py` and `src/old/`, on branch `feature/x`\n`logout()` in `src/auth.py:3`") == [
         "names the branch `feature/x`, which this repository does not have",
         "names `src/gone.py`, which is not in this working tree",
-        "names `old`, which is not in this working tree",
+        "names `src/old`, which is not in this working tree",
         "names line 3 of `src/auth.py`, which has 2 lines",
         "names `logout`, which is not in `src/auth.py`",
     ]
@@ -80,6 +80,15 @@ def test_what_cannot_be_known_is_not_told(repo: Path, tmp_path: Path):
     (repo / "src" / "large.py").write_bytes(b"\n" * (1 << 20) + b"\n")
     text = "linked/x.py, src/auth.py/x.py, `f()` in src/linked.py:99999, src/pipe.py:9 src/large.py:2000000"
     assert missing(repo, text) == []
+    (repo / "lib" / "core").mkdir(parents=True)
+    (repo / "lib" / "core" / "part.py").write_text("")
+    git(repo, "add", "lib")
+    assert missing(repo, "core/part.py and `lib/core/`, core/other.py") == [
+        "names `core/other.py`, which is not in this working tree"
+    ]
+    git(repo, "update-index", "--index-version", "4")
+    assert missing(repo, "core/other.py") == []
+    git(repo, "update-index", "--index-version", "2")
     (repo / ".git" / "info" / "sparse-checkout").write_text("/src\n")
     assert missing(repo, "other/x.py") == []
     (repo / ".git" / "reftable").mkdir()

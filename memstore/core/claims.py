@@ -2,13 +2,13 @@
 
 Nothing is guessed: a claim that is missed is only not checked, one that nobody made would be a false alarm.
 
-- A path has a slash, leads nowhere out of the root, and has no gap to be filled in (`*`, `<name>`, `{a,b}`, `$HOME`).
-  Alone between backticks its last part has any ending or none but a closing slash; elsewhere only one of known files.
+- A path has a slash, leads nowhere out of the root, and has no gap to be filled in (`*`, `<name>`, `{a,b}`, `YYYY`).
+  Alone between backticks its last part has any ending, or a closing slash; elsewhere only one of known files.
 - A line of a file stands behind the path: `src/auth.py:42`, `src/auth.py#L42`.
 - A function or class is code between backticks (`login()`, `class Auth`) in a line that names files, or stands behind a
   path (`tests/test_auth.py::test_login`). A line with a `not` says nothing of what is there.
 - A branch is a name between backticks beside the word.
-- Blocks of code are examples. What builds and package managers make is nobody's claim.
+- Blocks of code are examples. What builds and package managers make, or may lie at home, is nobody's claim.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ _ENDINGS = (
     " makefile md mdx mjs mk ml mm mts nim nix php pl po pm prisma properties proto ps1 py pyi pyx r rb rs rst sass"
     " scala scss sh sol sql svelte svg swift tcl tex tf tfvars toml ts tsv tsx txt vb vim vue wgsl xml yaml yml zig zsh"
 )
-_MADE = ".git .tox .venv __pycache__ build coverage dist htmlcov node_modules out target vendor venv"
+_MADE = ".claude .git .tox .venv __pycache__ build coverage dist htmlcov node_modules out target vendor venv"
 _ENDS, _MAKES = frozenset(_ENDINGS.split()), frozenset(_MADE.split())
+_GAP = re.compile(r"\.\.\.|YYYY|(?<![A-Za-z_])(?:DD|MM|NN+|XX+|YY|xx+)(?![A-Za-z_])")
 _PART = r"[\w+@.-]{1,100}"
 _PATH = rf"(?P<path>(?:\./)?{_PART}(?:/{_PART}){{0,30}}/?)"
 _PLACE = re.compile(
@@ -167,11 +168,11 @@ def _is_path(path: str, *, surely: bool) -> bool:
     parts = path.rstrip("/").split("/")
     if "/" not in path or any(part.strip(".") == "" for part in parts) or not _MAKES.isdisjoint(parts):
         return False
-    if parts[0].startswith("@") or "." in parts[0].lstrip(".") or "..." in path:
+    if parts[0].startswith("@") or "." in parts[0].lstrip(".") or _GAP.search(path):
         return False  # a package, a host, something left out
     stem, dot, ending = parts[-1].rpartition(".")
     if surely:
-        return path.endswith("/") or bool(dot and re.fullmatch(r"[A-Za-z]\w{0,15}", ending))
+        return (path.endswith("/") and len(parts) > 1) or bool(dot and re.fullmatch(r"[A-Za-z]\w{0,15}", ending))
     return bool(stem) and ending.lower() in _ENDS and not path.endswith("/")
 
 
