@@ -23,7 +23,7 @@ from memstore.core.sought import FIRST_PERSON, Sought
 NAME, DESCRIPTION, BODY = range(3)
 FIELDS = ("name", "description", "body")
 
-_FIELD_COUNT = (2.0, 2.0)  # what a hit in the name and one in the description count, in hits of the body
+_FIELD_COUNT = (4.0, 2.0)  # of the name and the description: what a hit there counts, in hits of the body
 _SATURATION = 0.9  # k1: how soon more of the same says nothing new
 _LENGTH = 0.3  # b: how much longer memories must have more
 _PRESENCE = 0.5  # delta: what one occurrence counts, however long the memory is
@@ -50,8 +50,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The candidates, and what the store says about the things: in how many memories each occurs, itself (`rows`)
-    or by its kin too (`kin_rows`)."""
+    """The candidates, and what the store says about the things: in how many bodies each occurs, itself (`rows`) or by
+    its kin too (`kin_rows`). Names do not count there: what many memories are named after is what they are about."""
 
     memories: int
     average: float  # terms of a memory

@@ -14,7 +14,7 @@ from weakref import WeakSet
 
 import apsw
 
-from memstore.core.ranking import Candidate, Hits, Pool
+from memstore.core.ranking import BODY, Candidate, Hits, Pool
 from memstore.core.sought import Sought, Spelling
 from memstore.store.connection import many
 from memstore.store.search import ROWS, Filters, RankedRow, condition, corrections_first, estimated_rows, quoted
@@ -69,11 +69,8 @@ def candidates(connection: apsw.Connection, sought: Sequence[Sought], filters: F
     memories, size = collected.store or (0, 0)
     if newest <= MOST:
         # All that have anything are here: they can be counted.
-        rows = [float(sum(2 * number in one.hits for one in listed)) for number in range(len(chosen))]
-        kin_rows = [
-            float(sum(2 * number in one.hits or 2 * number + 1 in one.hits for one in listed))
-            for number in range(len(chosen))
-        ]
+        rows = [_having(listed, (2 * number,)) for number in range(len(chosen))]
+        kin_rows = [_having(listed, (2 * number, 2 * number + 1)) for number in range(len(chosen))]
     return Pool(memories, size / memories if memories else 0.0, tuple(chosen), tuple(rows), tuple(kin_rows), listed)
 
 
@@ -102,28 +99,33 @@ def behind_corrections(connection: apsw.Connection, keys: Sequence[int], filters
     return [row.pk for row in corrections_first(connection, ranked, corrected, filters)]
 
 
+def _having(listed: Sequence[Candidate], slots: Sequence[int]) -> float:
+    return float(sum(any(slot in one.hits and one.hits[slot][BODY] for slot in slots) for one in listed))
+
+
 def _choose(
     connection: apsw.Connection, sought: Sequence[Sought], newest: int
 ) -> tuple[list[Sought], list[float], list[float]]:
-    """The things worth looking for, rarest first, and in how many memories they are: themselves, and with their kin.
+    """The things worth looking for, rarest first, and in how many bodies they are: themselves, and with their kin.
     0 for the latter where their kin is not worth looking for."""
     if newest <= MOST:
         return list(sought), [0.0] * len(sought), [1.0] * len(sought)
     counted = []
     for thing in sought:
-        itself = estimated_rows(connection, " OR ".join(map(_expression, thing.same)), newest)
-        if itself or thing.kin:
-            counted.append((itself, thing))
-    counted.sort(key=lambda pair: pair[0])
+        expression = " OR ".join(map(_expression, thing.same))
+        found = estimated_rows(connection, expression, newest)
+        if found or thing.kin:
+            counted.append((found, expression, thing))
+    counted.sort(key=lambda one: one[0])
     chosen: list[Sought] = []
     rows: list[float] = []
     total = 0.0
-    for itself, thing in counted[:_THINGS]:
-        total += itself
+    for found, expression, thing in counted[:_THINGS]:
+        total += found
         if chosen and total > ROWS:
             break
         chosen.append(thing)
-        rows.append(itself)
+        rows.append(found and estimated_rows(connection, f"body: ({expression})", newest))
     kin_rows = [0.0] * len(chosen)
     for number, thing in enumerate(chosen):
         if thing.kin and total < ROWS:
