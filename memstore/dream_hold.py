@@ -110,10 +110,14 @@ class DreamHold:
 
     def _end(self) -> None:
         """Gives everything back. Where the store cannot be written now, who comes next does it."""
-        for lock in self._taken:
+        mine = self._taken
+        with suppress(StoreUnavailable), self._store.view() as connection:
+            there = dreams.locks(connection)  # who has taken the lease over has put its own there, or is done with it
+            mine = [lock for lock in mine if lock in there]
+        for lock in mine:
             consolidate_lock.give_back(lock.folder, lock.pid, lock.taken_at if self.good else lock.prior)
         with suppress(StoreUnavailable), self._store.change() as connection:
-            for lock in self._taken:
+            for lock in mine:
                 dreams.forget_lock(connection, lock.folder)
             leases.release(connection, KIND, self.owner)
 

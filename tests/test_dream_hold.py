@@ -204,6 +204,23 @@ def test_a_long_dream_keeps_the_clients_lock_young_and_gives_it_back_as_it_was(s
     assert lock(folder) == ("", 5_000_000)
 
 
+@pytest.mark.parametrize("first_ends", [True, False])
+def test_one_that_was_overtaken_leaves_what_the_next_one_has(store: Store, folder: Path, first_ends: bool):
+    slept = hold(store, folder)
+    slept.__enter__()
+    later = now() + 2 * leases.LASTS
+    with DreamHold(store, [str(folder)], "b", lambda: later) as held:
+        if first_ends:
+            slept.__exit__(None, None, None)
+        assert (folder / NAME).read_text() == str(os.getpid())
+        with store.view() as connection:
+            assert [one.taken_at for one in dreams.locks(connection)] == [later]
+        held.good = True
+    if not first_ends:
+        slept.__exit__(None, None, None)
+    assert lock(folder) == ("", later)
+
+
 def test_where_the_client_dreams_after_all_ours_ends(store: Store, folder: Path, client: int):
     with hold(store, folder) as held:
         (folder / NAME).write_text("999999")
