@@ -19,7 +19,7 @@ from unicodedata import normalize
 from memstore.core.frontmatter import is_stamp, read, split
 from memstore.core.near import differing, turns
 from memstore.core.quotes import says_enough
-from memstore.core.terms import document_terms
+from memstore.core.terms import document_terms, is_spaceless, parse_query
 
 Fate = Literal["reworded", "dropped"]
 
@@ -179,11 +179,11 @@ def _places(content: bytes) -> Mapping[str, set[_Place]]:
     return found
 
 
-def fresh(new: bytes, old: Sequence[bytes], accounts: Sequence[Account] = ()) -> list[str]:
+def fresh(new: bytes, old: Sequence[bytes], accounts: Sequence[Account] = (), *, strict: bool = False) -> list[str]:
     """The lines of a new text that are in no old one, nor what a line of one that is gone was reworded to.
 
     Words are a rewording where most of them, dates aside, stand in the old texts, and all of their addresses, paths and
-    longer figures: else all could be said to be one.
+    longer figures: else all could be said to be one. `strict`: all of them do that say something.
     """
     there = set[str]().union(*(keys_of(each) for each in old))
     gone = there - keys_of(new)
@@ -193,6 +193,7 @@ def fresh(new: bytes, old: Sequence[bytes], accounts: Sequence[Account] = ()) ->
     while found := [each for each in left if key(each.line) in gone]:
         left = [each for each in left if each not in found]
         parts = [part for each in found for part in each.now.split("\n") if _is_made_of(part, known, texts)]
+        parts = [part for part in parts if not (strict and _says_more(part, known, texts))]
         there.update(map(key, parts))
         gone.update(map(key, parts))
     return [line for line in lines_of(new) if key(line) not in there]
@@ -232,6 +233,21 @@ def _is_made_of(words: str, known: Collection[str], texts: str) -> bool:
         return False
     terms = _terms(undated)
     return bool(terms) and 2 * sum(term in known for term in terms) >= len(terms)
+
+
+def _says_more(words: str, known: Collection[str], texts: str) -> bool:
+    """Whether words have one that says something and is in none of the old texts, in any form."""
+    stems = set(map(_stem, known))
+    for term in _terms(_DATE.sub(" ", words)):
+        if _stem(term) in stems or (is_spaceless(term) and all(letter in texts for letter in term)):
+            continue
+        if any(not word.stop for word in parse_query(term).words):
+            return True
+    return False
+
+
+def _stem(term: str) -> str:
+    return term[:_STEM] if len(term) > _STEM else term[: _STEM - 1]
 
 
 def settled(lines: Sequence[str], accounts: Sequence[Account], new: Iterable[bytes]) -> tuple[list[Account], list[str]]:

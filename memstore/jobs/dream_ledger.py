@@ -163,9 +163,10 @@ class Ledger:
             *(account for each in self.merged(name, known) for account in known[each].accounts),
         ]
         old = [each.state.content for each in inputs]
-        if not is_personal(read(content)):  # who wrote into the index is not known
+        mine = is_personal(read(content))
+        if not mine:  # who wrote into the index is not known
             old += [hook.encode() for each in inputs for hook in self._hooks.get(each.id, ())]
-        new = [key(line) for line in fresh(content, old, accounts)]
+        new = [key(line) for line in fresh(content, old, accounts, strict=mine)]
         words = {line: plan.words.get(line) or quote.on(line) for line in new}
         asked = quote.on(content.decode("utf-8", "replace")).voice
         voices = {made.voice for made in words.values()} or {"agent" if asked == "tool" else asked}

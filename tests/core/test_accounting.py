@@ -104,6 +104,21 @@ def test_what_rewords_nothing_that_was_there_and_is_gone_is_fresh():
     assert fresh(text("use pytest now"), old, [reworded("use pytest", "use pytest now")]) == []
 
 
+@pytest.mark.parametrize(
+    ("line", "now", "more"),
+    [
+        ("push to feature branches only", "push only to main and feature branches", True),
+        ("ask before each deploy", "each deploy: ask before it", False),
+        ("use uv, it is faster", "as it is faster, uv is used from 2026-03-01", False),
+        ("统一使用 bun 安装依赖", "依赖统一使用 bun", False),
+        ("统一使用 bun 安装依赖", "统一使用 npm 或 bun 安装依赖", True),
+    ],
+)
+def test_a_strict_rewording_brings_no_word_that_says_more(line: str, now: str, more: bool):
+    assert fresh(text(now), [text(line)], [reworded(line, now)]) == []
+    assert fresh(text(now), [text(line)], [reworded(line, now)], strict=True) == ([now] if more else [])
+
+
 def test_words_of_words_that_reword_a_line_are_not_fresh():
     accounts = [reworded("the port is 7443", "port 7443"), reworded("port 7443", "7443 port")]
     assert fresh(text("7443 port"), [text("the port is 7443")], accounts) == []

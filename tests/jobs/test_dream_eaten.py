@@ -83,6 +83,13 @@ def test_rules_of_the_person_are_not_turned_around_by_their_place_nor_shrunk_to_
     assert "its name stays as it is" in night.answers()[2]
 
 
+def test_a_rule_of_the_person_is_not_widened_by_a_word(night: Night):
+    rule, wider = "push to feature branches only", "push only to main and feature branches"
+    night.keep("rules", rule, type="feedback")
+    night.dream(reads("rules"), (edits("rules", rule, wider, lines=[reworded(rule, wider)]),), Say("Done."))
+    assert night.bodies()["rules.md"] == rule and "made from such memories alone" in night.answers()[0]
+
+
 def test_a_line_that_is_said_elsewhere_goes_only_while_it_is_said_there(night: Night):
     night.keep("a", "one 1", "two 2")
     night.keep("b", "two 2", "three 3")
