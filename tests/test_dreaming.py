@@ -260,6 +260,22 @@ def test_it_looks_into_the_log_the_instructions_and_the_sessions(place: Place):
     assert "the port moved to 7443" in json.dumps(place.api.bodies[1])
 
 
+def test_it_looks_into_what_the_log_keeps_and_no_file_has_yet(place: Place):
+    memories = place.desk.memories
+    day = memories.note("shown at once").entry.day
+    path = place.desk.folder / "logs" / day[:4] / day[5:7] / f"{day}.md"
+    text = path.read_text()
+    path.unlink()
+    path.mkdir()
+    assert memories.note("the port moved to 7443").unshown
+    path.rmdir()
+    path.write_text(text)
+    place.api.steps = [Use("Read", {"file_path": f"logs/{day[:4]}/{day[5:7]}/{day}.md"}), Say("Nothing to do.")]
+    assert outcome(place.dream()) == "nothing"
+    told = json.dumps(place.api.bodies[1])
+    assert told.count("shown at once") == 1 and "the port moved to 7443" in told
+
+
 def test_of_many_that_say_nearly_the_same_it_is_told_a_few(place: Place):
     for number in range(20):
         fact = f"The nightly build of branch {number} failed as its runner had no space left on the disk at all.\n"
