@@ -30,7 +30,7 @@ from memstore.errors import (
     StoreUnavailable,
 )
 from memstore.jobs.conversation import Talk, converse
-from memstore.jobs.dream_material import Material, listing
+from memstore.jobs.dream_material import ABSENT, Material, listing
 from memstore.jobs.dream_rules import RULES
 from memstore.jobs.dream_tools import DreamTools
 from memstore.jobs.extract import Metered, in_words
@@ -181,7 +181,7 @@ class Dream:
         with self._around.store.view() as connection:
             memories, seen = steps.seen(connection)
         if memories == dream_steps.digest_of({head.id: head.token for head in heads}):
-            return any(seen.get(name) != digest for name, digest in self._around.material.seen.items())
+            return any(seen.get(name, ABSENT) != digest for name, digest in self._around.material.noted.items())
         return bool(heads or self._around.material.seen)
 
     def _unwanted(self, heads: Sequence[Memory]) -> list[Planned]:
@@ -301,7 +301,7 @@ class Dream:
             left |= {step.memory: token(step.memory, self.id) for step in done}
             gone = {step.memory for step in done if step.content is None}
             memories = dream_steps.digest_of({memory: each for memory, each in left.items() if memory not in gone})
-        seen = {} if heads is None else around.material.seen
+        seen = {} if heads is None else around.material.noted
         dreamt = None if end.outcome == "failed" else Dreamt(around.lease, outcomes, memories, seen)
         around.store.finish_run(end, self._change_set(end, done), sources=self._sources(done), dreamt=dreamt)
         self._tell("done", end.turns, end.reason)

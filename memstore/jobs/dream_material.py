@@ -22,6 +22,8 @@ from memstore.core.model import Memory
 from memstore.jobs.showing import visible
 
 INSTRUCTIONS = "CLAUDE.md"
+ABSENT = fingerprint(b"")
+"""The digest of what is not there."""
 MOST_SESSIONS = 50
 """Sessions that are looked into: the newest."""
 MOST_SAID = 60_000
@@ -75,6 +77,11 @@ class Material:
         """What stands for each page and session, so that it is known again."""
         sizes = {_path(session): fingerprint(f"{size}".encode()) for session, size in self.sessions.items()}
         return {path: page.digest for path, page in self.pages.items() if not page.narrow} | sizes
+
+    @property
+    def noted(self) -> dict[str, bytes]:
+        """The same, as a dream remembers it: instructions that are gone are news too."""
+        return {INSTRUCTIONS: ABSENT, **self.seen}
 
     def opened(self) -> Material:
         """With what was said in the sessions. A transcript that is gone or cannot be read is left out."""

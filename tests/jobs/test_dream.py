@@ -154,7 +154,9 @@ def test_five_dreams_in_a_row_with_no_news_ask_the_model_once(night: Night):
     assert len(night.script.asked) == 4, "in one dream"
 
 
-@pytest.mark.parametrize("news", ["memory", "session", "longer", "log", "instructions", "undo"])
+@pytest.mark.parametrize(
+    "news", ["memory", "pin", "gone", "session", "longer", "log", "instructions", "no instructions", "undo"]
+)
 def test_whatever_is_new_is_dreamt_of(night: Night, news: str):
     ports(night)
     night.session("the port is 7443 now")
@@ -172,6 +174,14 @@ def test_whatever_is_new_is_dreamt_of(night: Night, news: str):
             night.look({"logs/2026/03/2026-03-01.md": "a"})
         case "instructions":
             night.look(instructions="a")
+        case "no instructions":
+            night.look(instructions="a")
+            assert night.dream(Say("Nothing.")).end.reason == "Nothing."
+            night.look()
+        case "pin":
+            desk.pin(night.store, "other-1")
+        case "gone":
+            desk.retire(night.store, "other-1")
         case "undo":
             undo(night)
     assert night.dream(Say("Nothing.")).end.reason == "Nothing."
