@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from memstore.files.report import ExportReport, ImportReport, Progress, SyncReport
     from memstore.files.sync import Sync, Verdict
     from memstore.outcomes import Saved, Status, Undone
+    from memstore.recall import Recalled
     from memstore.tidying import Choose, Tidied
     from memstore.writing import Done, Writer
 
@@ -207,6 +208,12 @@ class Memstore:
         folder = self.place.folder
         gone = self.store.missing(folder, [hit.path for hit in hits]) if hits and folder is not None else ()
         return query, [hit for hit in hits if hit.path not in gone] if gone else hits
+
+    def recall(self, prompt: str, *, session: str | None = None, again: bool = False) -> Recalled:
+        """The memories that surely bear on a prompt, as data. What `session` knows is left out unless `again`."""
+        from memstore.recall import Asked, recall
+
+        return recall(self, Asked(prompt, session, again, scope=self.shelf.scope))
 
     def log(
         self, name: str | None = None, *, since: int = 0, before: int | None = None, limit: int = -1

@@ -28,7 +28,14 @@ SECTIONS: dict[str, dict[str, str]] = {
         "supersede": "writing",
         "tidy": "tidy",
     },
-    "Reading": {"search": "searching", "list": "reading", "show": "reading", "status": "reading", "check": "checking"},
+    "Reading": {
+        "search": "searching",
+        "recall": "recall",
+        "list": "reading",
+        "show": "reading",
+        "status": "reading",
+        "check": "checking",
+    },
     "History": {
         "log": "history",
         "diff": "history",

@@ -121,6 +121,22 @@ HIT: Shape = {
     "excerpt": "text",
     "marks": [["number"]],  # [start, end) of each hit in the excerpt, in characters
 }
+RECALLED: Shape = {
+    "id": "text",
+    "path": "text",
+    "name": "text",
+    "description": "text",
+    "type": "text or null",
+    "token": "token",
+    "version": "number",
+    "changed_at": "time",
+    "origin": "text",
+    "pinned": "flag",
+    "superseded_by": "text or null",
+    "score": "fraction",
+    "picked": "flag",  # it is told
+    "why": "text",
+}
 # Of the index (path MEMORY.md) there are no versions: before and after are null.
 DIFF: Shape = {"path": "text", "before": "version or null", "after": "version or null", "lines": ["text"]}
 SETTING: Shape = {"key": "text", "value": "scalar", "source": "text", "rule": "text", "trusted": "flag"}
@@ -202,6 +218,8 @@ SHAPES: dict[str, Shape] = {
         "unavailable": [{"project": "text", "reason": "text"}],
         "notices": ["text"],
     },
+    # Those that are told; with --explain all that were looked at; with --ranked the short-list, and no text.
+    "recall": {"ranked": "flag", "text": "text", "memories": [RECALLED], "notices": ["text"]},
     "status": {
         "root": "text",
         "store": "text",

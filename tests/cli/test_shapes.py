@@ -73,6 +73,7 @@ def test_every_command_prints_its_shape(
         ("list", "--retired"),
         ("show", "remark"),
         ("search", "word", "--all-projects"),
+        ("recall", "word", "--explain"),
         ("check",),
         ("pause", "--store"),
         ("status",),

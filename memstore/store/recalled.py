@@ -1,0 +1,75 @@
+"""What recall told each session, and what a session knows of the memories anyway. Cheap to import."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import apsw
+
+STATEMENTS = {
+    "recalled": (
+        "INSERT INTO recalled (session, memory, token, bytes, at) SELECT ?1, pk, ?3, ?4, ?5 FROM memory WHERE id = ?2"
+        " ON CONFLICT (session, memory, token) DO UPDATE SET bytes = bytes + excluded.bytes, at = excluded.at"
+    ),
+    "cleared": "UPDATE session SET cleared_at = ?2 WHERE id = ?1",
+    "forgotten": "DELETE FROM recalled WHERE session = ?1",
+}
+"""Records as in `store/sessions.py`, for `quick.write`."""
+
+
+def clear(connection: apsw.Connection, session: str, at: int) -> None:
+    """The session's conversation was taken away: what it was told or saw counts as unseen. Call inside a write
+    transaction."""
+    connection.execute(STATEMENTS["cleared"], (session, at))
+    connection.execute(STATEMENTS["forgotten"], (session,))
+
+
+def record(connection: apsw.Connection, session: str, told: Sequence[tuple[str, str, int]], at: int) -> None:
+    """Keeps what a session was told: (memory, token, bytes) each. Call inside a write transaction."""
+    for memory, token, size in told:
+        connection.execute(STATEMENTS["recalled"], (session, memory, token, size, at))
+
+
+def spent(connection: apsw.Connection, session: str) -> int:
+    """Bytes that the session was told."""
+    row = connection.execute("SELECT coalesce(sum(bytes), 0) FROM recalled WHERE session = ?", (session,)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def known(connection: apsw.Connection, session: str, memories: Sequence[str]) -> dict[str, str]:
+    """Which of these memories the session knows as they stand now, by their ids: `told`, `read` or `written`."""
+    marks = ",".join("?" * len(memories))
+    since = "coalesce((SELECT cleared_at FROM session WHERE id = ?1), 0)"
+    found: dict[str, str] = {}
+    for how, source in (
+        ("told", "JOIN recalled r ON r.memory = m.pk AND r.token = m.token WHERE r.session = ?1"),
+        ("written", f"JOIN operation o ON o.seq = m.operation WHERE o.session = ?1 AND o.at > {since}"),
+        ("read", f"JOIN seen s ON s.name = m.path AND s.text = m.text WHERE s.session = ?1 AND s.at > {since}"),
+        (
+            # What its hooks told and nobody has taken in yet.
+            "read",
+            "JOIN text t ON t.id = m.text JOIN inbox i ON i.name = m.path AND i.result = t.content"
+            f" WHERE i.session = ?1 AND i.state = 'done' AND i.at > {since}",
+        ),
+    ):
+        rows = connection.execute(f"SELECT m.id FROM memory m {source} AND m.id IN ({marks})", (session, *memories))
+        for (memory,) in rows:
+            found.setdefault(str(memory), how)
+    return found
+
+
+def missing(connection: apsw.Connection, paths: Sequence[str]) -> set[str]:
+    """Those of these paths whose files were not there when one of the folders was last looked at."""
+    rows = connection.execute(
+        f"SELECT DISTINCT name FROM shown WHERE missing_since IS NOT NULL AND name IN ({','.join('?' * len(paths))})",
+        tuple(paths),
+    )
+    return {str(row[0]) for row in rows}
+
+
+def has_memories(connection: apsw.Connection, scope: str) -> bool:
+    """Whether there is anything to be recalled."""
+    row = connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM memory WHERE state = 'live' AND scope = ?)", (scope,)
+    ).fetchone()
+    return bool(row and row[0])
