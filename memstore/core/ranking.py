@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from heapq import heappush, heappushpop, nlargest
+from heapq import heappush, heappushpop
 from math import log
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ _KIN = 0.4
 _PASSAGE = 60  # terms
 _STEP = _PASSAGE // 2
 _OWN = 2.0
-MOST_READ = 24
+MOST_READ = 16
 """So many of the best are looked at for who speaks in them."""
 
 Hits = dict[int, tuple[dict[int, float], dict[int, float], dict[int, float]]]
@@ -198,12 +198,10 @@ def _best_passage(candidate: Candidate, telling: list[float]) -> tuple[int | Non
     if not steps:
         return None, 0.0
     # Most passages cannot be the best whatever they have of each thing: they are not looked at closely.
-    limits = []
-    for number, step in steps.items():
-        slots = step.keys() | steps[number + 1].keys() if number + 1 in steps else step.keys()
-        limits.append((sum([telling[slot] for slot in slots]) * (_SATURATION + 1), number))
+    limits = {number: sum([telling[slot] for slot in step]) for number, step in steps.items()}
+    hopeful = [((limit + limits.get(number + 1, 0.0)) * (_SATURATION + 1), number) for number, limit in limits.items()]
     best, found = 0, 0.0
-    for limit, number in nlargest(len(limits), limits):
+    for limit, number in sorted(hopeful, reverse=True):
         if limit <= found:
             break
         weight = _passage_weight(steps[number], steps.get(number + 1, {}), telling)

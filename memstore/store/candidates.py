@@ -69,8 +69,7 @@ def candidates(connection: apsw.Connection, sought: Sequence[Sought], filters: F
     memories, size = collected.store or (0, 0)
     if newest <= MOST:
         # All that have anything are here: they can be counted.
-        rows = [_having(listed, (2 * number,)) for number in range(len(chosen))]
-        kin_rows = [_having(listed, (2 * number, 2 * number + 1)) for number in range(len(chosen))]
+        rows, kin_rows = _counted(listed, len(chosen))
     return Pool(memories, size / memories if memories else 0.0, tuple(chosen), tuple(rows), tuple(kin_rows), listed)
 
 
@@ -99,8 +98,18 @@ def behind_corrections(connection: apsw.Connection, keys: Sequence[int], filters
     return [row.pk for row in corrections_first(connection, ranked, corrected, filters)]
 
 
-def _having(listed: Sequence[Candidate], slots: Sequence[int]) -> float:
-    return float(sum(any(slot in one.hits and one.hits[slot][BODY] for slot in slots) for one in listed))
+def _counted(listed: Sequence[Candidate], things: int) -> tuple[list[float], list[float]]:
+    """In how many bodies each thing is: itself, and with its kin."""
+    rows, kin_rows = [0.0] * things, [0.0] * things
+    for one in listed:
+        found = set()
+        for slot, hits in one.hits.items():
+            if hits[BODY]:
+                found.add(slot >> 1)
+                rows[slot >> 1] += not slot & 1
+        for thing in found:
+            kin_rows[thing] += 1
+    return rows, kin_rows
 
 
 def _choose(
