@@ -108,7 +108,7 @@ class Dreamer:
         world, store = self._world, self._store
         with store.view() as connection:
             settings = kept.load(self._home, world.environment, connection)
-        if by != "hand":  # a repository may set variables of its sessions, and this one is a person's
+        if by != "hand" or world.agent() is not None:  # a person's; a repository may set variables of its sessions
             environment = {name: text for name, text in settings.environment.items() if name != _SHARE}
             settings = replace(settings, environment=environment)
         return Around(

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from memstore.claude.consolidate_lock import NAME
-from memstore.dream_standing import dream_standing, root_of
+from memstore.dream_standing import By, dream_standing, root_of
 from memstore.dreaming import Dreamed, Dreamer, consider
 from memstore.errors import LeaseHeld, ModelError
 from memstore.standing import in_the_way
@@ -331,14 +331,15 @@ def test_a_shut_gate_begins_nothing(place: Place):
     assert (place.runs(), place.api.asked) == ([], [])
 
 
-def test_variables_of_a_repository_do_not_raise_what_may_be_taken_away(place: Place):
+@pytest.mark.parametrize(("by", "agent"), [("turns", ""), ("hand", "CLAUDECODE")])
+def test_variables_of_a_repository_or_an_agent_do_not_raise_what_may_be_taken_away(place: Place, by: By, agent: str):
     delete = Use("Delete", {"file_path": "c.md", "reason": "not needed", "lines": [
         {"line": "All about c.", "fate": "dropped", "reason": "not needed"}]})  # fmt: skip
     with place.store.change() as connection:
         kept.put(connection, "dream.sessions", "0", 1)
     place.api.steps = [Use("Read", {"file_path": "c.md"}), delete, Say("Deleted c.")]
-    world = replace(place.world, environment={**place.world.environment, "MEMSTORE_DREAM_SHARE": "100"})
-    dreamed = Dreamer(place.store, world, place.home).dream("turns")
+    world = replace(place.world, environment={**place.world.environment, "MEMSTORE_DREAM_SHARE": "100", agent: "1"})
+    dreamed = Dreamer(place.store, world, place.home).dream(by)
     assert outcome(dreamed) == "skipped"
     assert "All about c." in place.desk.read("c.md")
 
