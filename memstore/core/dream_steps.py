@@ -3,13 +3,13 @@
 1. A step names the version that it was made against. Where another one stands there now, the step is stale.
 2. A memory that is merged into another, that other, and a text that was made from either are one part: they are done
    together, or not at all, so that no memory goes whose words did not arrive.
-3. A step is stale, too, where a version that it was made from is not the current one any more, or where its new path
-   is somebody else's by now.
+3. A step is stale, too, where a version that it was made from is not the current one any more, where its new path
+   is somebody else's by now, or where the index says something else of a memory that would go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -77,14 +77,20 @@ def parts(memories: Sequence[str], together: Iterable[tuple[str, str]]) -> dict[
     return {memory: numbers.setdefault(led(memory), len(numbers) + 1) for memory in memories}
 
 
-def stale(steps: Sequence[Planned], heads: Iterable[Memory]) -> dict[int, str]:
-    """The numbers of the steps that do not fit the living memories of the shelf, and why."""
+def stale(steps: Sequence[Planned], heads: Iterable[Memory], told_anew: Collection[str] = ()) -> dict[int, str]:
+    """The numbers of the steps that do not fit the living memories of the shelf, and why.
+
+    `told_anew`: memories of which the index says something else by now, which would go with them.
+    """
     tokens: dict[str, str] = {}
     holders: dict[str, str] = {}
     for head in heads:
         tokens[head.id] = head.token
         holders[collision_key(head.path)] = head.id
     told = {step.n: reason for step in steps if (reason := _stale(step, tokens, holders))}
+    for step in steps:
+        if step.content is None and step.memory in told_anew:
+            told.setdefault(step.n, "its line in the index was changed meanwhile")
     fallen = {step.part: step.path for step in reversed(steps) if step.n in told}
     for step in steps:
         if step.part in fallen and step.n not in told:

@@ -9,7 +9,7 @@ called off or no model answers, nothing is done. Where it would take too many me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -30,6 +30,7 @@ from memstore.errors import (
     StoreUnavailable,
 )
 from memstore.jobs.conversation import Talk, converse
+from memstore.jobs.dream_ledger import hooks_of
 from memstore.jobs.dream_material import ABSENT, Material, listing
 from memstore.jobs.dream_rules import RULES
 from memstore.jobs.dream_tools import DreamTools
@@ -127,6 +128,7 @@ class Dream:
         self._tools: DreamTools | None = None
         self._space: Workspace | None = None
         self._told = Progress(PHASES[0])
+        self._hooks: Mapping[str, Sequence[str]] = {}
 
     def run(self) -> Report:
         """Does it, and gives what it came to.
@@ -167,6 +169,7 @@ class Dream:
         around.settings.number("dream.share")  # refused before a model is paid for
         with around.store.view() as connection:
             rows = lines.rows(connection, around.shelf)
+        self._hooks = hooks_of(rows)
         tools = self._tools = DreamTools(space, opened, around.directory, around.clock, unwanted, rows)
         model = Metered(around.model, around.store, self.id)
         talk = self._converse(model, tools, material(opened, listing(heads, around.clock()), unwanted))
@@ -276,7 +279,9 @@ class Dream:
 
     def _late(self, wanted: Sequence[Planned]) -> dict[int, str]:
         with self._around.store.view() as connection:
-            return dream_steps.stale(wanted, reader.heads(connection, self._around.shelf))
+            hooks = hooks_of(lines.rows(connection, self._around.shelf))
+            told_anew = [memory for memory in hooks if hooks[memory] != self._hooks.get(memory)]
+            return dream_steps.stale(wanted, reader.heads(connection, self._around.shelf), told_anew)
 
     # The end
 

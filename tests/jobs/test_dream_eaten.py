@@ -119,3 +119,11 @@ def test_words_of_the_index_about_what_is_merged_away_are_not_lost(night: Night)
     assert night.answers()[0].endswith("- never reboot it on Fridays")
     assert night.bodies()["new.md"].endswith("never reboot it on Fridays") and "old.md" not in night.files()
     assert desk.at(night.store, "new").origin == "agent", "the words were there"
+
+
+def test_what_somebody_wrote_of_it_into_the_index_while_the_model_thought_keeps_it(night: Night):
+    night.keep("old", "at h1 first")
+    line = AddIndexLine("line", "pointer", "- [old](old.md) — never reboot it on Fridays", "old", None)
+    night.meanwhile({3: lambda: put(night.store, lines=(line,))})
+    assert night.dream(reads("old"), (deletes("old"),), Say("Done.")).end.outcome == "nothing"
+    assert night.steps() == [("delete", "old.md", "stale")] and "old.md" in night.files()
