@@ -34,9 +34,11 @@ _OWN = 2.0
 MOST_READ = 16
 """So many of the best are looked at for who speaks in them."""
 
-Hits = dict[int, tuple[dict[int, float], dict[int, float], dict[int, float]]]
-"""`2 * n`: where the thing n occurs itself, `2 * n + 1`: where its kin does; by field, each place with the share it
-counts."""
+Places = tuple[dict[int, float], dict[int, float], dict[int, float]]
+"""Where something occurs: by field, each place with the share that it counts."""
+
+Hits = dict[int, Places]
+"""`2 * n`: where the thing n occurs itself, `2 * n + 1`: where its kin does."""
 
 
 @dataclass(slots=True)
@@ -159,12 +161,17 @@ def _saturated(count: float, dampening: float) -> float:
     return count * (_SATURATION + 1) / (count + dampening)
 
 
-def _weight(hits: Sequence[dict[int, float]], dampening: float) -> float:
-    count = sum(hits[BODY].values())
-    for column, counts in enumerate(_FIELD_COUNT):
-        if hits[column]:
-            count += counts * max(hits[column].values())
-    return _saturated(count, dampening) + _PRESENCE
+def _weight(hits: Places, dampening: float) -> float:
+    return _saturated(sum(hits[BODY].values()) + _ahead(hits), dampening) + _PRESENCE
+
+
+def _ahead(hits: Places) -> float:
+    """What the hits in name and description count, in hits of the body."""
+    count = 0.0
+    for places, counts in zip(hits, _FIELD_COUNT, strict=False):
+        if places:
+            count += counts * max(places.values())
+    return count
 
 
 class _Rough(NamedTuple):
@@ -182,38 +189,47 @@ def _rough(candidate: Candidate, pool: Pool, telling: list[float]) -> _Rough:
     for slot, hits in candidate.hits.items():
         thing, worth = slot >> 1, telling[slot]
         best[thing] = max(best.get(thing, 0.0), _weight(hits, dampening) * worth)
-        if hits[BODY]:
-            most[thing] = max(most.get(thing, 0.0), (_SATURATION + 1) * worth)
+        most[thing] = max(most.get(thing, 0.0), (_SATURATION + 1) * worth)
     score = sum(best.values())
     return _Rough(score, score + sum(most.values()), candidate)
 
 
 def _best_passage(candidate: Candidate, telling: list[float]) -> tuple[int | None, float]:
-    """Where it begins, and its weight."""
+    """Where it begins, and its weight. Name and description stand ahead of every passage."""
     steps: dict[int, dict[int, float]] = {}
+    ahead: dict[int, float] = {}
     for slot, hits in candidate.hits.items():
         for place, share in hits[BODY].items():
             step = steps.setdefault(place // _STEP, {})
             step[slot] = step.get(slot, 0.0) + share
+        if hits[NAME] or hits[DESCRIPTION]:
+            ahead[slot] = _ahead(hits)
     if not steps:
-        return None, 0.0
+        return None, _passage_weight((ahead,), telling)
     # Most passages cannot be the best whatever they have of each thing: they are not looked at closely.
     limits = {number: sum([telling[slot] for slot in step]) for number, step in steps.items()}
-    hopeful = [((limit + limits.get(number + 1, 0.0)) * (_SATURATION + 1), number) for number, limit in limits.items()]
+    always = sum([telling[slot] for slot in ahead])
+    hopeful = [
+        ((limit + limits.get(number + 1, 0.0) + always) * (_SATURATION + 1), number) for number, limit in limits.items()
+    ]
     best, found = 0, 0.0
     for limit, number in sorted(hopeful, reverse=True):
         if limit <= found:
             break
-        weight = _passage_weight(steps[number], steps.get(number + 1, {}), telling)
+        weight = _passage_weight((steps[number], steps.get(number + 1, {}), ahead), telling)
         if weight > found:
             best, found = number, weight
     return best * _STEP, found
 
 
-def _passage_weight(first: dict[int, float], second: dict[int, float], telling: list[float]) -> float:
+def _passage_weight(parts: Sequence[dict[int, float]], telling: list[float]) -> float:
+    counts: dict[int, float] = {}
+    for part in parts:
+        for slot, count in part.items():
+            counts[slot] = counts.get(slot, 0.0) + count
     best: dict[int, float] = {}
-    for slot in first.keys() | second.keys():
-        weight = _saturated(first.get(slot, 0.0) + second.get(slot, 0.0), _SATURATION) * telling[slot]
+    for slot, count in counts.items():
+        weight = _saturated(count, _SATURATION) * telling[slot]
         if weight > best.get(slot >> 1, 0.0):
             best[slot >> 1] = weight
     return sum(best.values())

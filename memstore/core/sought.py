@@ -18,7 +18,8 @@ _ASKS = 0.4
 _PART = 0.5
 _END = 0.3
 _RUN = 8  # the longest run that somebody writes twice in the same way
-_TAIL = 1_500  # what a long prompt is about stands at its beginning or its end
+_PIECE = 60  # words; each piece of a long prompt is read as one query
+_MOST_PIECES = 5
 
 _ASKING_WORDS = (
     "ago called considered considering could current currently different discussed ever first go going gone got "
@@ -62,10 +63,8 @@ class Prompt:
 
 
 def read_prompt(text: str) -> Prompt:
-    """Takes any text. Of a long one its beginning and its end are read."""
-    queries = [parse_query(text)]
-    if len(text) > 2 * _TAIL:
-        queries.append(parse_query(text[-_TAIL:]))
+    """Takes any text. Of a very long one its beginning and its end are read: there it says what it is about."""
+    queries = map(parse_query, _pieces(text))
     words = {word.text: word for query in queries for word in query.words}
     things: dict[str, Sought] = {}
     for thing in _things(Query(tuple(words.values())).content):
@@ -73,6 +72,12 @@ def read_prompt(text: str) -> Prompt:
         if known is None or known.weight < thing.weight:
             things[thing.same[0].terms] = thing
     return Prompt(tuple(things.values()), not FIRST_PERSON.isdisjoint(words))
+
+
+def _pieces(text: str) -> list[str]:
+    words = text.split()
+    pieces = [" ".join(words[at : at + _PIECE]) for at in range(0, len(words), _PIECE)]
+    return pieces if len(pieces) <= _MOST_PIECES else [*pieces[: _MOST_PIECES - 1], " ".join(words[-_PIECE:])]
 
 
 def _things(words: Iterable[Word]) -> Iterator[Sought]:

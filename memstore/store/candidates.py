@@ -21,6 +21,7 @@ from memstore.store.search import ROWS, Filters, RankedRow, condition, correctio
 
 MOST = 200
 _THINGS = 12  # the rarest eight words of a prompt find as much as all of them; an identifier has parts as well
+_FEW = 24  # in a small store so many are looked for without counting first
 _RANKING = "bm25(8.0, 4.0, 1.0)"
 
 _prepared: WeakSet[apsw.Connection] = WeakSet()
@@ -67,7 +68,7 @@ def candidates(connection: apsw.Connection, sought: Sequence[Sought], filters: F
     collected = _collect(connection, phrases, filters)
     listed = collected.candidates
     memories, size = collected.store or (0, 0)
-    if newest <= MOST:
+    if newest <= MOST and len(chosen) == len(sought):
         # All that have anything are here: they can be counted.
         rows, kin_rows = _counted(listed, len(chosen))
     return Pool(memories, size / memories if memories else 0.0, tuple(chosen), tuple(rows), tuple(kin_rows), listed)
@@ -117,7 +118,7 @@ def _choose(
 ) -> tuple[list[Sought], list[float], list[float]]:
     """The things worth looking for, rarest first, and in how many bodies they are: themselves, and with their kin.
     0 for the latter where their kin is not worth looking for."""
-    if newest <= MOST:
+    if newest <= MOST and len(sought) <= _FEW:
         return list(sought), [0.0] * len(sought), [1.0] * len(sought)
     counted = []
     for thing in sought:
