@@ -3,7 +3,7 @@
 | event | what is done |
 |---|---|
 | SessionStart | `sessions.start`: keeps what is loaded as the session's base, syncs, says what that load lacks |
-| UserPromptSubmit | says what others changed since the session last heard |
+| UserPromptSubmit | says what others changed since the session last heard, and what memories bear on the prompt |
 | PreToolUse of Write, Edit | a row in the inbox: what is about to be written, and what lies there |
 | PostToolUse of Write, Edit, Read | the row is done; a worker takes it in |
 | PostToolUseFailure of Write, Edit | the row counts as given up, at once |
@@ -166,7 +166,7 @@ class Hook:
     # Turns
 
     def _prompted(self, event: hooks.Event, here: tuple[str, str, str | None], home: str) -> str:
-        """What others changed. (This is also where memories that fit the prompt are to be recalled.)"""
+        """What others changed, and the memories that surely bear on the prompt."""
         store = nearby.store_of(home, here[0], self._json)
         connection = None if store is None else self._open(home, store)
         if store is None or connection is None or isinstance(connection, str) or event.session_id is None:
@@ -176,17 +176,29 @@ class Hook:
 
             if spool.waiting(home, store):
                 self.start_worker(home, store, [])
-        heard, last = sessions.heard(connection, event.session_id), sessions.last_operation(connection)
-        if heard == last or self._is_paused(connection, event, here):
+        if self._is_paused(connection, event, here):
             return ""
-        paths: list[str] = []
+        told = self._changes(connection, event.session_id, here)
+        if event.agent is None and hooks.has_substance(event.words) and sessions.has_memories(connection):
+            from memstore.reminding import remind
+
+            database, cwd = nearby.database(home, store), event.cwd or here[1]
+            found = remind(connection, database, home, self._env, cwd, event.session_id, event.words, told)
+            told = "\n".join(filter(None, (told, found)))
+        return told
+
+    def _changes(self, connection: quick.Connection, session: str, here: tuple[str, str, str | None]) -> str:
+        """A line about what others changed since the session last heard."""
+        heard, last = sessions.heard(connection, session), sessions.last_operation(connection)
+        if heard == last:
+            return ""
+        told = ""
         if heard is not None:
-            paths, who = sessions.changed_by_others(connection, heard, event.session_id)
-            told = changes_line(paths, who)
-        if paths or heard is None or last - heard > 50:
-            record: Record = ("heard", (event.session_id, here[1], here[2], last, self._now))
+            told = changes_line(*sessions.changed_by_others(connection, heard, session))
+        if told or heard is None or last - heard > 50:
+            record: Record = ("heard", (session, here[1], here[2], last, self._now))
             quick.try_write(connection, sessions.STATEMENTS, [record])
-        return told if paths else ""
+        return told
 
     def _ended(self, event: hooks.Event, here: tuple[str, str, str | None], home: str) -> tuple[str, str]:
         store = nearby.store_of(home, here[0], self._json)

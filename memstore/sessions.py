@@ -22,7 +22,7 @@ from memstore.errors import MemstoreError, Mendable, NotFound, SettingRefused, S
 from memstore.files.report import SyncReport
 from memstore.hooking import changes_line, names_of
 from memstore.place import Place, find_place
-from memstore.store import dreams, jobs, quick, runs, sessions, spool, steps
+from memstore.store import dreams, jobs, quick, recalled, runs, sessions, spool, steps
 from memstore.store.inbox import Arrival
 from memstore.store.settings import load as load_settings
 from memstore.world import World
@@ -208,6 +208,8 @@ class _Start:
             transcript = self._event.transcript if nearby.is_transcript(self._event.transcript, self._env) else None
             values = (self._session, self._event.source[:20], root.worktree, root.branch, transcript, last)
             sessions.write(connection, "started", (*values, self._world.clock()))
+            if self._event.source in ("compact", "clear"):
+                recalled.clear(connection, self._session, self._world.clock())
             runs.tell(connection, [run.id for run in runs.untold(connection, last)])
 
 

@@ -29,6 +29,7 @@ FIELDS = (
     "transcript_path",
     "cwd",
     "source",
+    "prompt",
     "prompt_id",
     "tool_name",
     "tool_use_id",
@@ -51,6 +52,11 @@ FIELDS = (
 
 _BOM = b"\xef\xbb\xbf"
 _LONGEST_ID = 200
+_REPLIES = (
+    " all and again but continue did done fine fix for good great had has hmm looks nice nope not now okay one perfect"
+    " please proceed run same stop sure test thank thanks that the then these this those try two undo was what why"
+    " yeah yep yes you "
+)
 
 Value = str | int | bool | None
 
@@ -60,7 +66,7 @@ class Event:
 
     __slots__ = (
         "agent", "command", "content", "cwd", "edits", "file_path", "original", "prompt", "read", "session_id",
-        "source", "tool", "tool_use", "transcript", "whole", "written",
+        "source", "tool", "tool_use", "transcript", "whole", "words", "written",
     )  # fmt: skip
 
     def __init__(self, values: tuple[Value, ...], edits: list[tuple[str, str, bool]]) -> None:
@@ -75,6 +81,7 @@ class Event:
         self.transcript = text("transcript_path")
         self.cwd = text("cwd")
         self.source = text("source") or "startup"
+        self.words = text("prompt") or ""
         self.prompt = _identifier(text("prompt_id"))
         self.tool = text("tool_name") or ""
         self.tool_use = _identifier(text("tool_use_id"))
@@ -165,6 +172,16 @@ def names_folder(command: str, folder: str, home: str) -> bool:
     if home and folder.startswith(home.rstrip("/") + "/"):
         spoken.append("~" + folder[len(home.rstrip("/")) :])
     return INDEX in command or any(name in command for name in spoken)
+
+
+def has_substance(prompt: str) -> bool:
+    """Whether a prompt may be about something that there are memories of: it is more than `go on` or `yes, thanks`,
+    and no command of the client's."""
+    words = prompt[:2_000].split()
+    if not words or (words[0].startswith("/") and "/" not in words[0][1:]):
+        return False
+    plain = (word.strip(".,:;!?'\"").lower() for word in words)
+    return any(not word.isascii() or (len(word) > 2 and f" {word} " not in _REPLIES) for word in plain)
 
 
 def plain_id(session: str) -> str:

@@ -102,6 +102,7 @@ _KEYS = (
         least=0, most=100, personal=True,
     ),
     Key("dream.turns", "int", 30, "how often the model may act in one dream", least=1, most=500),
+    Key("recall.enabled", "bool", True, "whether a prompt is told the memories that surely bear on it"),
     Key("assistant.enabled", "bool", False, "whether agents run as assistants, which keep a log of the day"),
 )  # fmt: skip
 

@@ -32,6 +32,7 @@ from memstore.mcp.names import document, is_index
 from memstore.mcp.pages import page_of, version_cursor
 from memstore.mcp.reading import CHANGED, decoded, documents, doubt, index_text, words_of
 from memstore.outcomes import Saved
+from memstore.sessions import session_of
 
 LARGEST = 102_400
 """Bytes of the largest document that is written here."""
@@ -143,6 +144,21 @@ def memory_search(desk: Desk, given: Given) -> Answer:
     )
 
 
+def memory_recall(desk: Desk, given: Given) -> Answer:
+    """The documents that surely bear on a prompt."""
+    asked = Arguments(given, ("store", "prompt"))
+    _store(asked)
+    prompt = asked.text("prompt", largest=LARGEST)
+
+    def step(memories: Memstore) -> Answer:
+        # What it is told now its next prompts need not be told; but who asks gets an answer.
+        found = memories.recall(prompt, session=session_of(memories.world), again=True)
+        note = doubt(memories) or (None if found.text else "nothing surely bears on that; memory_search finds more")
+        return answer({"found": len(found.memories), "note": note}, *filter(None, [found.text]))
+
+    return _or_nothing(lambda: desk.use(step), lambda: answer({"found": 0}))
+
+
 def memory_note(desk: Desk, given: Given) -> Answer:
     """An entry in the log of the day."""
     asked = Arguments(given, ("store", "text"))
@@ -202,6 +218,7 @@ _TOOLS: dict[str, Callable[[Desk, Given], Answer]] = {
         memory_read,
         memory_write,
         memory_search,
+        memory_recall,
         memory_edit,
         memory_delete,
         memory_note,

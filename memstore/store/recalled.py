@@ -65,11 +65,3 @@ def missing(connection: apsw.Connection, paths: Sequence[str]) -> set[str]:
         tuple(paths),
     )
     return {str(row[0]) for row in rows}
-
-
-def has_memories(connection: apsw.Connection, scope: str) -> bool:
-    """Whether there is anything to be recalled."""
-    row = connection.execute(
-        "SELECT EXISTS (SELECT 1 FROM memory WHERE state = 'live' AND scope = ?)", (scope,)
-    ).fetchone()
-    return bool(row and row[0])

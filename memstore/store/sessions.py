@@ -206,6 +206,12 @@ def without_line(connection: apsw.Connection, session: str) -> list[tuple[str, s
     return [(str(row[0]), str(row[1])) for row in rows]
 
 
+def has_memories(connection: apsw.Connection) -> bool:
+    """Whether there is a memory that could be recalled."""
+    row = connection.execute("SELECT EXISTS (SELECT 1 FROM memory WHERE state = 'live' AND scope <> 'session')")
+    return bool(row.get)
+
+
 def running_notes(connection: apsw.Connection, session: str) -> str | None:
     """The run that is bringing a session's notes up to date, by its id; perhaps that of a worker that is gone."""
     row = connection.execute(

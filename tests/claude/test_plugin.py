@@ -124,7 +124,7 @@ def test_commands_and_tools_that_agents_are_told_of_exist(text: str):
     assert set(re.findall(r"`memstore ([a-z]+)", text)) <= commands
     assert set(re.findall(r"\bmemory_[a-z]+", text)) <= {
         "memory_list", "memory_read", "memory_write", "memory_search", "memory_edit", "memory_delete",
-        "memory_history", "memory_undo", "memory_note",
+        "memory_history", "memory_undo", "memory_note", "memory_recall",
     }  # fmt: skip
 
 

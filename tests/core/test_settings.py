@@ -42,6 +42,7 @@ def test_the_defaults_are_those_of_a_fresh_start():
         "dream.scan_minutes": 10,
         "dream.share": 20,
         "dream.turns": 30,
+        "recall.enabled": True,
         "assistant.enabled": False,
     }
 

@@ -83,5 +83,4 @@ def test_after_its_conversation_was_taken_away_nothing_is_known_and_the_budget_i
 def test_a_file_that_was_missing_at_the_last_look_is_known_to_be(store: Store):
     with store.view() as connection:
         assert recalled.missing(connection, ["port.md"]) == set()
-        assert recalled.has_memories(connection, "private")
-        assert not recalled.has_memories(connection, "team")
+        assert sessions.has_memories(connection)
