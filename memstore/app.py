@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -11,10 +11,10 @@ from memstore.core.model import SHELF, ConflictRecord, Memory, Operation, Origin
 from memstore.core.terms import Query, parse_query
 from memstore.errors import InputRefused, NotFound
 from memstore.files.freshness import has_news
-from memstore.place import Place, find_place, registered
+from memstore.place import Place, find_place, open_store, registered
 from memstore.store.search import Filters, Hit
 from memstore.store.store import Made, Store
-from memstore.world import World, author
+from memstore.world import World
 
 if TYPE_CHECKING:
     # What a search does not need is imported where it is used: it would cost most of the time that a search takes.
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from memstore.core.compare import BlamedLine
     from memstore.core.plan import OnConflict, Wanted
     from memstore.daily import LogDay, Noted
+    from memstore.files.in_place import InPlace
     from memstore.files.report import ExportReport, ImportReport, Progress, SyncReport
     from memstore.files.sync import Sync, Verdict
     from memstore.outcomes import Saved, Status, Undone
@@ -54,23 +55,20 @@ class Memstore:
         world: World | None = None,
         make: bool = True,
         origin: Origin | None = None,
+        agent: str = "",
     ) -> Memstore:
-        """The memories of `cwd` (by default the present directory). With `make` a store is made where none is."""
-        world = world or World.real(cwd)
+        """The memories of `cwd` (by default the present directory), or an agent's own: `NAME` or `NAME:SCOPE`.
+        With `make` a store is made where none is."""
+        world = world or World.real(cwd, agent)
         place = registered(find_place(world), world, make=make)
-        assert place.store is not None and place.store_directory is not None
-        return cls(world, place, Store.open(place.store_directory, place.store, world.clock), origin=origin)
+        return cls(world, place, open_store(place, world), origin=origin)
 
     @cached_property
-    def files(self) -> Sync:
+    def files(self) -> Sync | InPlace:
         """The store's one folder here."""
-        from memstore.files.sync import Sync
+        from memstore.files.in_place import files_of
 
-        root = self.place.root
-        return Sync(
-            self.store, self.place.folder, root.path, self.world, refusal=self.place.refusal,
-            author=partial(author, self.world, root),
-        )  # fmt: skip
+        return files_of(self.store, self.place.folder, self.place.root, self.world, self.place.refusal)
 
     @cached_property
     def _writer(self) -> Writer:

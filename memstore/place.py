@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from memstore.claude.agents import Agent, chosen
 from memstore.claude.paths import Placement, memory_directory, settings_for
 from memstore.claude.root import Root, find_root
-from memstore.claude.settings import Settings
-from memstore.errors import NotFound, SettingRefused
+from memstore.claude.settings import MEMORY_ENABLED, Settings
+from memstore.errors import Moved, NotFound, PlaceRefused, SettingRefused
 from memstore.store.home import Home
+from memstore.store.store import Store
 from memstore.world import World
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What was found for a working directory. `store`: the id, or None where the root has none yet."""
+    """What was found for a working directory. `store`: the id, or None where the root has none yet. `agent`: whose own
+    memory it is; its directory is the root and the folder."""
 
     root: Root
     home: Home
     settings: Settings
     placement: Placement
     store: str | None
+    agent: Agent | None = None
 
     @property
     def store_directory(self) -> str | None:
@@ -43,7 +47,34 @@ class Place:
 
 
 def find_place(world: World) -> Place:
-    """Looks, and makes nothing. Raises PlaceRefused, or Moved for a repository that was known elsewhere."""
+    """Looks, and makes nothing. Raises PlaceRefused, or Moved for a repository that was known elsewhere; where an
+    agent's own memory is asked for also what `claude.agents.chosen` raises."""
+    place = locate(world)
+    known = place.agent is not None and not os.path.isdir(place.root.path)
+    try:
+        entry = place.home.entry(place.root.path) if known else place.home.find(place.root.path)
+    except Moved as moved:
+        if not _is_reused(place, moved):
+            raise
+        entry = None
+    return replace(place, store=None if entry is None else entry.store)
+
+
+def _is_reused(place: Place, moved: Moved) -> bool:
+    """Whether an agent's directory only got the number of one that was deleted: else the claim came along with it."""
+    from memstore.files.claim import read_claim
+    from memstore.files.folder import Folder
+
+    folder = None if place.agent is None else Folder.open(place.root.path)
+    if folder is None:
+        return False
+    with folder:
+        claim = read_claim(folder)
+    return claim is None or claim.store != moved.store
+
+
+def locate(world: World) -> Place:
+    """The same without its store."""
     root = find_root(world.cwd)
     home = Home.locate(world.environment)
     settings = settings_for(
@@ -54,9 +85,16 @@ def find_place(world: World) -> Place:
         cwd=world.cwd,
     )
     placement = memory_directory(root, world.environment, world.home, settings, cwd=world.cwd)
+    agent = None
+    if world.whose:
+        agent = chosen(world.whose, world.cwd, world.environment, world.home)
+        rule = f"the own memory of the agent {agent.name}, scope {agent.scope}"
+        # The rest of the root stays the checkout's: it says where whoever writes is at work.
+        root = replace(root, path=os.path.realpath(agent.directory), rule=rule)
+        waiting = tuple(value for value in placement.untrusted if value.key == MEMORY_ENABLED)
+        placement = replace(placement, directory=agent.directory, rule=rule, untrusted=waiting)
     _keep_apart(home.path, placement.directory)
-    entry = home.find(root.path)
-    return Place(root, home, settings, placement, None if entry is None else entry.store)
+    return Place(root, home, settings, placement, None, agent)
 
 
 def _keep_apart(home: str, folder: str) -> None:
@@ -91,5 +129,33 @@ def registered(place: Place, world: World, *, make: bool) -> Place:
             f"there are no memories for {place.root.path} yet",
             hint="write one (`memstore write NAME`), or import a directory (`memstore import DIR`)",
         )
-    registration = place.home.store_for(place.root.path, world.new_id, world.clock())
-    return Place(place.root, place.home, place.settings, place.placement, registration.store)
+    if place.store is None and place.agent is not None:
+        _make(place.root.path)
+    try:
+        registration = place.home.store_for(place.root.path, world.new_id, world.clock())
+    except Moved as moved:
+        if not _is_reused(place, moved):
+            raise
+        registration = place.home.link_new(place.root.path, world.new_id, world.clock())
+    return replace(place, store=registration.store)
+
+
+def open_store(place: Place, world: World) -> Store:
+    """The store of a place that has one. That of a directory which git keeps is closed to writes."""
+    assert place.store is not None and place.store_directory is not None
+    store = Store.open(place.store_directory, place.store, world.clock)
+    if place.agent is not None:
+        from memstore.files.in_place import keep_out
+
+        keep_out(store, place.folder)
+    return store
+
+
+def _make(directory: str) -> None:
+    """An agent's directory, as the client makes it when the agent starts."""
+    try:
+        os.makedirs(directory, exist_ok=True)
+    except OSError as error:
+        raise PlaceRefused(
+            f"{directory} cannot be made: {error.strerror}", hint="mend its permissions, or move away what is there"
+        ) from error

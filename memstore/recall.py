@@ -84,8 +84,16 @@ class Asked:
 
 def recall(memories: Memstore, asked: Asked) -> Recalled:
     """The answer in a working directory, after a look at the folder and at the very files that are told. What the
-    session is told is kept."""
+    session is told is kept. Where the prompt names agents that have memories of their own, those answer instead."""
     from memstore.files.freshness import has_news
+
+    if "@" in asked.prompt and memories.place.agent is None:
+        from memstore.agents import recall_of
+        from memstore.claude.agents import mentioned
+
+        named = mentioned(asked.prompt, memories.world.cwd, memories.world.environment)
+        if named:
+            return recall_of(memories.world, named, asked)
 
     def now() -> Recalled:
         with memories.store.view() as connection:
@@ -112,7 +120,8 @@ def notes_in(connection: Reading, root: Root, world: World, folder: str | None) 
         from memstore.store.ages import written
 
         tree = Tree(root, world.cwd, folder)
-        return notes_on(memory, written(connection, [memory.id])[memory.id], world.clock(), tree)
+        told = notes_on(memory, written(connection, [memory.id])[memory.id], world.clock(), tree)
+        return [f"from the own memory of the agent {one_line(world.whose, 80)}", *told] if world.whose else told
 
     return notes
 

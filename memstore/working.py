@@ -9,18 +9,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from functools import partial
+from dataclasses import replace
 
 from memstore.claude import nearby
 from memstore.claude.root import find_root
 from memstore.errors import MemstoreError
 from memstore.files.claim import read_claim
 from memstore.files.folder import Folder
+from memstore.files.in_place import InPlace, files_of, keep_out
 from memstore.files.sync import Sync
 from memstore.store import jobs, sessions
 from memstore.store.store import Store
 from memstore.store.worker_turn import worker_turn
-from memstore.world import World, author
+from memstore.world import World
 
 _WAIT = 60.0
 
@@ -56,7 +57,7 @@ def _thinking() -> tuple[Callable[[str, str, World], None], ...]:
     return drain, consider
 
 
-def sync_in(store: Store, path: str, world: World) -> Sync | None:
+def sync_in(store: Store, path: str, world: World) -> Sync | InPlace | None:
     """The sync of a memory folder; None where it is gone, or is another store's."""
     folder = Folder.open(path)
     if folder is None:
@@ -65,7 +66,8 @@ def sync_in(store: Store, path: str, world: World) -> Sync | None:
         claim = read_claim(folder)
     if claim is None or claim.store != store.id:
         return None
-    return Sync(store, path, claim.root, world, author=partial(author, world, find_root(claim.root)))
+    keep_out(store, path)
+    return files_of(store, path, replace(find_root(claim.root), path=claim.root), world)
 
 
 def folders_of(store: Store) -> list[str]:

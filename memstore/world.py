@@ -34,7 +34,8 @@ def zone_here(at: int) -> int:
 @dataclass(frozen=True, slots=True)
 class World:
     """What a run is given from outside. `clock`: unix microseconds. `random`: that many random bytes. `zone`: minutes
-    east of UTC at the person's place at a moment."""
+    east of UTC at the person's place at a moment. `whose`: the agent, as NAME or NAME:SCOPE, whose own memory is
+    meant; empty: the memories of the working directory."""
 
     environment: Mapping[str, str]
     cwd: str
@@ -44,9 +45,10 @@ class World:
     terminal: bool
     pause: Callable[[float], None] = time.sleep
     zone: Callable[[int], int] = zone_here
+    whose: str = ""
 
     @classmethod
-    def real(cls, cwd: str | None = None) -> World:
+    def real(cls, cwd: str | None = None, whose: str = "") -> World:
         """This process's own."""
         return cls(
             environment=dict(os.environ),
@@ -55,6 +57,7 @@ class World:
             clock=lambda: time.time_ns() // 1_000,
             random=os.urandom,
             terminal=any(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)),
+            whose=whose,
         )
 
     def new_id(self) -> str:

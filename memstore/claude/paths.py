@@ -134,6 +134,11 @@ def index_is_loaded(env: Mapping[str, str]) -> bool:
     return not _flag(env.get(NO_INDEX)) and not env.get(STORES)
 
 
+def projects_name(root: Root, projects: str, env: Mapping[str, str], inside: str) -> str:
+    """The name below `projects` for a repository, where the client keeps `inside`."""
+    return _given_name(env)[0] or folder_name(projects, root.path, inside)[0]
+
+
 def transcript_directory(cwd: str, env: Mapping[str, str], home: str) -> str:
     """The directory of the transcripts of sessions started in `cwd`: keyed by it, not by the repository."""
     real = os.path.realpath(cwd)

@@ -35,6 +35,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "show": "reading",
         "status": "reading",
         "check": "checking",
+        "agents": "agents",
     },
     "History": {
         "log": "history",
@@ -66,6 +67,9 @@ SECTIONS: dict[str, dict[str, str]] = {
 }
 """Command to module of `memstore.cli`. The module has it under its own name, or with `_command` behind it
 where Python uses the word."""
+
+OF_THE_REPOSITORY = frozenset({"extract", "notes", "dream", "hook", "install", "uninstall", "demo", "agents"})
+"""Commands about sessions or the machine: they do nothing with an agent's own memory."""
 
 _MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
 
@@ -137,15 +141,23 @@ def _check_bytes(args: list[str]) -> None:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.option("-C", "directory", metavar="DIR", help="Act as if started in DIR.")
+@click.option(
+    "--agent",
+    metavar="NAME[:SCOPE]",
+    help="Use the own memory of an agent, scope project, local or user.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but what was asked for, and errors.")
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
-def program(ctx: click.Context, directory: str | None, quiet: bool) -> None:
+def program(ctx: click.Context, directory: str | None, agent: str | None, quiet: bool) -> None:
     """Keeps the memories of coding agents in one store, and shows them as the files that agents read.
 
     Every command that reads or writes memories takes --json.
     """
-    ctx.obj = State(directory, quiet)
+    if agent is not None and (not agent or ctx.invoked_subcommand in OF_THE_REPOSITORY):
+        what = f"`{ctx.invoked_subcommand}`" if agent else "the empty name"
+        raise click.UsageError(f"--agent is for commands that read or write an agent's own memory, not for {what}")
+    ctx.obj = State(directory, quiet, agent=agent or "")
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

@@ -204,6 +204,15 @@ CHECKED: Shape = {
 }
 ERROR: Shape = {"kind": "text", "code": "number", "message": "text", "hint": "text"}
 
+AGENT: Shape = {
+    "name": "text",
+    "scope": "text",  # project, local or user
+    "directory": "text",
+    "memories": "number",  # files there, whatever the store has
+    "store": "text or null",
+    "kept": "text",  # shared, read (git keeps the files), new (no store yet) or refused
+    "why": "text",  # it was refused
+}
 SHAPES: dict[str, Shape] = {
     **dict.fromkeys(
         ("write", "append", "edit", "set", "rename", "delete", "pin", "unpin", "supersede", "restore"), SAVED
@@ -235,6 +244,7 @@ SHAPES: dict[str, Shape] = {
         "files": FILES,
     },
     "check": {"memories": [CHECKED], "notices": ["text"]},
+    "agents": {"agents": [AGENT]},
     **RUNS,
     "pause": {"paused": ["text"]},
     "resume": {"paused": ["text"]},

@@ -27,6 +27,7 @@ class State:
     directory: str | None = None
     quiet: bool = False
     json: bool = False
+    agent: str = ""
 
     def cwd(self) -> str:
         """The directory to act for. Raises PlaceRefused when the present one is gone."""
@@ -49,7 +50,7 @@ class State:
         """This process's world, in the directory to act for."""
         from memstore.world import World
 
-        return World.real(self.cwd())
+        return World.real(self.cwd(), self.agent)
 
     def open(self, *, make: bool = False) -> Memstore:
         """The memories of the directory. With `make` a store is made where none is."""

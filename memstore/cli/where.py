@@ -52,25 +52,12 @@ def where(state: State) -> None:
 
 def look(world: World) -> tuple[Place, Moved | None]:
     """The place of a working directory, and that it moved where it did."""
-    from memstore.place import Place, find_place
+    from memstore.place import find_place, locate
 
     try:
         return find_place(world), None
     except Moved as moved:
-        from memstore.claude.paths import memory_directory, settings_for
-        from memstore.claude.root import find_root
-        from memstore.store.home import Home
-
-        root, home = find_root(world.cwd), Home.locate(world.environment)
-        settings = settings_for(
-            root,
-            world.environment,
-            world.home,
-            cwd=world.cwd,
-            consent=lambda key, value: home.trusted(root.path, key, value),
-        )
-        placement = memory_directory(root, world.environment, world.home, settings, cwd=world.cwd)
-        return Place(root, home, settings, placement, None), moved
+        return locate(world), moved
 
 
 def setting_shape(value: SettingValue) -> dict[str, object]:

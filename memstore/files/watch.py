@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from memstore.core.names import RESERVED, is_debris, placeholder_of
 from memstore.errors import MemstoreError, StoreNewer
 from memstore.files import temporary
+from memstore.files.in_place import InPlace
 from memstore.files.report import SyncReport
 from memstore.files.scan import out_of_reach
 from memstore.files.sync import Sync
@@ -123,7 +124,7 @@ class Watch:
     def __init__(
         self,
         store: Store,
-        files: Sync,
+        files: Sync | InPlace,
         folder: str | None,
         world: World,
         is_here: Callable[[], bool],

@@ -210,6 +210,11 @@ def operation_by_seq(connection: apsw.Connection, seq: int) -> Operation | None:
     return None if row is None else operation_from_row(row)
 
 
+def has_kind(connection: apsw.Connection, kind: str) -> bool:
+    """Whether there ever was an operation of this kind."""
+    return one(connection, "SELECT 1 FROM operation WHERE kind = ? LIMIT 1", (kind,)) is not None
+
+
 def operations(
     connection: apsw.Connection,
     *,

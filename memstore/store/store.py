@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Made = list[tuple[str, str, int, str]]
 _NOBODY = Provenance("tool", "")
+IN_PLACE = "in place"
+"""The kind of operation that takes in what is only read (`files/in_place.py`)."""
 
 
 class Store:
@@ -42,6 +44,8 @@ class Store:
         self.path = link.path
         self._link = link
         self._clock = clock
+        self.refusal: MemstoreError | None = None
+        """Why no operation but one of the kind `IN_PLACE` is to be done here, where that is so."""
 
     @classmethod
     def open(cls, directory: str, store: str, clock: Callable[[], int], *, writable: bool = True) -> Store:
@@ -94,6 +98,8 @@ class Store:
         """
         from memstore.store import shown, writer
 
+        if self.refusal is not None and change_set.kind != IN_PLACE:
+            raise self.refusal
         texts = writer.prepare_all(change_set)
         request = writer.request_digest(change_set)
 
@@ -122,6 +128,8 @@ class Store:
         """
         from memstore.store import ending
 
+        if self.refusal is not None and change_set is not None:
+            raise self.refusal
         all_of_it = ending.prepare(end, change_set, cursor, taken, sources, dreamt)
         return self.surely(
             lambda connection: (ending.finish(connection, all_of_it),),
@@ -135,6 +143,8 @@ class Store:
         """
         from memstore.store import daylog
 
+        if self.refusal is not None:
+            raise self.refusal
         try:
             with self._link.writing() as connection:
                 return daylog.add(connection, entry)

@@ -54,7 +54,7 @@ def test_every_command_prints_its_shape(
     run: Run, conflict: str, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (repo / "strange.bin").write_bytes(b"\0")
-    (repo / ".claude").mkdir()
+    (repo / ".claude" / "agent-memory" / "rev").mkdir(parents=True)
     (repo / ".claude" / "settings.json").write_text('{"autoDreamEnabled": true}')
     monkeypatch.setenv("EDITOR", "true")
     with Memstore.open(str(repo)) as memories:
@@ -75,6 +75,7 @@ def test_every_command_prints_its_shape(
         ("search", "word", "--all-projects"),
         ("recall", "word", "--explain"),
         ("check",),
+        ("agents",),
         ("pause", "--store"),
         ("status",),
         ("resume",),

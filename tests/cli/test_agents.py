@@ -1,0 +1,41 @@
+"""`--agent` and `agents`, as typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memstore.cli import exits
+from tests.cli.conftest import Run
+
+
+def test_every_command_works_on_the_agents_own_memory(run: Run, home: Path):
+    assert run("--agent", "rev:user", "write", "port", "It is 7443.").code == 0
+    assert (home / ".claude/agent-memory/rev/port.md").exists()
+    for words in (["show", "port"], ["search", "7443"], ["log"], ["status"], ["where"], ["recall", "--ranked", "7443"]):
+        found = run("--agent", "rev", *words)
+        assert found.code == 0 and ("port" in found.out or "rev" in found.out), words
+    assert run("show", "port").code == exits.NOT_FOUND
+    listed = run("agents").out
+    assert listed == f"rev:user  1 memory  kept in a store, and shown there  {home}/.claude/agent-memory/rev\n"
+
+
+def test_without_any_agent_the_list_says_so(run: Run):
+    found = run("agents")
+    assert (found.code, found.out) == (0, "") and "no agent has a memory" in found.err
+
+
+@pytest.mark.parametrize(
+    "words", [("--agent", "", "list"), ("--agent", "rev:user", "dream"), ("--agent", "x", "agents")]
+)
+def test_an_agent_that_cannot_be_meant_is_refused(run: Run, words: tuple[str, ...], home: Path):
+    found = run(*words)
+    assert found.code == exits.USAGE and "--agent" in found.err
+    assert not (home / ".claude").exists()
+
+
+def test_an_unknown_agent_is_told_how_to_begin(run: Run, home: Path):
+    found = run("--agent", "rev", "write", "port", "x")
+    assert found.code == exits.NOT_FOUND and "--agent rev:user" in found.err
+    assert not (home / ".claude").exists()
