@@ -6,12 +6,12 @@ sees are shown by their numbers: they carry sentences that a person who reads th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from memstore.core.ids import digest
+from memstore.core.unseen import visible as visible
 
 LIMIT: Final = 20_000
 """Bytes of an answer."""
@@ -19,10 +19,6 @@ LIMIT: Final = 20_000
 _ROOM = LIMIT - 1_000  # for the text, its frame and what is said beside it
 _LONGEST_MATCH = 500
 _MARK = 12
-_UNSEEN = re.compile(
-    "[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    "\ufff9-\ufffb\U000e0000-\U000e0fff]"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +71,6 @@ def lines_of(text: str) -> list[str]:
         lines.pop()
     crlf = all(line.endswith("\r") for line in lines)
     return [line[:-1] for line in lines] if crlf else lines
-
-
-def visible(text: str) -> str:
-    """The text with characters that nobody sees as `<U+200B>`; tabs and line ends stay."""
-    return _UNSEEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 
 def _fitting(lines: Sequence[str]) -> int:
