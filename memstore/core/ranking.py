@@ -28,9 +28,9 @@ _SATURATION = 0.9  # k1: how soon more of the same says nothing new
 _LENGTH = 0.3  # b: how much longer memories must have more
 _PRESENCE = 0.5  # delta: what one occurrence counts, however long the memory is
 _KIN = 0.4
-_PASSAGE = 60  # terms
+_PASSAGE = 100  # terms
 _STEP = _PASSAGE // 2
-_OWN = 2.0
+_OWN = 1.5
 MOST_READ = 16
 """So many of the best are looked at for who speaks in them."""
 
@@ -200,8 +200,12 @@ def _best_passage(candidate: Candidate, telling: list[float]) -> tuple[int | Non
     ahead: dict[int, float] = {}
     for slot, hits in candidate.hits.items():
         for place, share in hits[BODY].items():
-            step = steps.setdefault(place // _STEP, {})
-            step[slot] = step.get(slot, 0.0) + share
+            number = place // _STEP
+            step = steps.get(number)
+            if step is None:
+                steps[number] = {slot: share}
+            else:
+                step[slot] = step.get(slot, 0.0) + share
         if hits[NAME] or hits[DESCRIPTION]:
             ahead[slot] = _ahead(hits)
     if not steps:

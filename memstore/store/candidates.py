@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
@@ -184,8 +185,11 @@ def _note_places(api: apsw.FTS5ExtensionApi, /, *given: Any) -> None:
             known = hits.get(slot)
             if known is None:
                 known = hits[slot] = ({}, {}, {})
-            places = known[column]
-            for offset in api.phrase_column_offsets(number, column):
+            places, offsets = known[column], api.phrase_column_offsets(number, column)
+            if not places:
+                places.update(zip(offsets, repeat(share)))
+                continue
+            for offset in offsets:
                 # Spellings stand by what they count: one that another one includes changes nothing.
                 places.setdefault(offset, share)
     sizes = (api.column_size(0), api.column_size(1), api.column_size(2))

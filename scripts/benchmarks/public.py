@@ -1,7 +1,7 @@
 """Public retrieval data as memories: LongMemEval-S and LoCoMo, read where they lie and never copied.
 
-Each unit is a memory as an import would make it: a session with its date as its name and its first words as its
-description, a turn with its speaker and date as its name. All files of a set are read, whatever part of it they hold.
+Each unit is a memory as an import would make it: a session with its date as its name, a turn with its speaker and date
+as its name. All files of a set are read, whatever part of it they hold.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-_DESCRIPTION = 150
 _NO_ANSWER = 5  # LoCoMo's category of questions that have none
 
 
@@ -76,9 +75,8 @@ def locomo(directory: str, *, turns: bool) -> Iterator[Case]:
 
 
 def _session(key: str, date: str, turns: list[dict[str, str]]) -> Unit:
-    first = next((turn["content"] for turn in turns if turn["role"] == "user"), "")
     body = "\n".join(f"{turn['role']}: {turn['content']}" for turn in turns)
-    return Unit(key, date, " ".join(first.split())[:_DESCRIPTION], body)
+    return Unit(key, date, "", body)
 
 
 def _conversation(conversation: dict[str, Any], turns: bool) -> Iterator[Unit]:

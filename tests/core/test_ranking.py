@@ -47,7 +47,7 @@ def test_words_in_one_passage_outweigh_the_same_words_far_apart():
 
 
 def test_a_passage_may_lie_across_the_steps_in_which_they_are_counted():
-    ranked = rank(pool(candidate(1, size=1_000, s0={"body": [29]}, s2={"body": [31]}), things=2), 1)
+    ranked = rank(pool(candidate(1, size=1_000, s0={"body": [49]}, s2={"body": [51]}), things=2), 1)
     assert ranked[0].passage == 0
 
 
