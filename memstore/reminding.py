@@ -6,13 +6,16 @@ something, in a store that has memories. Nobody is asked; where anything is in t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
+from memstore.claude import nearby
 from memstore.claude.root import find_root
 from memstore.core.notes_text import units
 from memstore.errors import MemstoreError
-from memstore.recall import Asked, notes_in, recalled_in
+from memstore.recall import Asked, Recalled, notes_in, recalled_in
 from memstore.store import quick, recalled, sessions
 from memstore.store.guard import Protection
 from memstore.store.settings import load as load_settings
@@ -20,33 +23,69 @@ from memstore.world import World
 
 MOST_TOLD: Final = 9_500
 """UTF-16 units: of what is longer than 10,000 the client shows the session a piece."""
+_PATIENCE = 100
+"""Milliseconds for the lock of an agent's store."""
 
 
 def remind(
     connection: quick.Connection, database: str, home: str, env: Mapping[str, str], cwd: str, session: str, prompt: str,
     said: str,
 ) -> str:  # fmt: skip
-    """The frame with what bears on the prompt, or nothing. `said`: what the session is told before it."""
+    """The frame with what bears on the prompt, or nothing. `said`: what the session is told before it. Where the prompt
+    names agents, their own memories answer instead."""
     protection = Protection(database)  # a memory may name any file, and whoever looks there must not open these
     try:
         if not load_settings(home, env, connection).flag("recall.enabled"):
             return ""
-        world = World.real(cwd)
+        world, room = World.real(cwd), MOST_TOLD - units(said) - 1
+        asked = Asked(prompt, session, unasked=True, room=room)
+        own = _of_agents(asked, home, env, world) if "@" in prompt else None
+        if own is not None:
+            return own
         folders = sessions.folders(connection)
-        asked = Asked(prompt, session, unasked=True, room=MOST_TOLD - units(said) - 1)
-        connection.execute("BEGIN")  # all of one moment
-        try:
-            notes = notes_in(connection, find_root(cwd), world, folders[0] if folders else None)
-            answer = recalled_in(connection, asked, notes)
-        finally:
-            connection.execute("ROLLBACK")
-        records: list[quick.Record] = [
-            ("recalled", (session, memory, token, size, world.clock())) for memory, token, size in answer.shown
-        ]
-        if records:
-            quick.try_write(connection, recalled.STATEMENTS, records)  # at worst it is told once more
-        return answer.text
+        return _answer(connection, asked, world, folders[0] if folders else None).text
     except (MemstoreError, quick.Error):
         return ""
     finally:
         protection.end()
+
+
+def _answer(connection: quick.Connection, asked: Asked, world: World, folder: str | None) -> Recalled:
+    connection.execute("BEGIN")  # all of one moment
+    try:
+        answer = recalled_in(connection, asked, notes_in(connection, find_root(world.cwd), world, folder))
+    finally:
+        connection.execute("ROLLBACK")
+    records: list[quick.Record] = [
+        ("recalled", (asked.session, memory, token, size, world.clock())) for memory, token, size in answer.shown
+    ]
+    if records:
+        quick.try_write(connection, recalled.STATEMENTS, records)  # at worst it is told once more
+    return answer
+
+
+def _of_agents(asked: Asked, home: str, env: Mapping[str, str], world: World) -> str | None:
+    """The same from the own memories of the agents that the prompt names; None where none of them has a store."""
+    from memstore.claude.agents import mentioned, without_mentions
+
+    told: list[str] = []
+    named, known = mentioned(asked.prompt, world.cwd, env), False
+    asked = replace(asked, prompt=without_mentions(asked.prompt))
+    for agent in named:
+        store = nearby.store_of(home, os.path.realpath(agent.directory), quick.Json())
+        database = "" if store is None else nearby.database(home, store)
+        connection = quick.open_quick(database, _PATIENCE) if store is not None else ""
+        known = known or store is not None
+        if isinstance(connection, str) or asked.most < 1:
+            continue
+        protection = Protection(database)
+        try:
+            answer = _answer(connection, asked, replace(world, whose=agent.address), agent.directory)
+        finally:
+            connection.close()
+            protection.end()
+        if answer.text:
+            told.append(answer.text)
+            room = (asked.room or 0) - units(answer.text) - 1
+            asked = replace(asked, most=asked.most - len(answer.memories), room=room)
+    return "\n".join(told) if known else None

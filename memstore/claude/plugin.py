@@ -19,6 +19,7 @@ What was seen with the client 2.1.332 (`-p`, against a server of our own), and d
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ HOOKS = "hooks/hooks.json"
 _FOLDER = "{folder}"
 _PROGRAM = "{program}"
 _PLACES = ("MEMSTORE_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR")
+_AGENTS = "//**/.claude/agent-memory*/**"
+"""Agents' own memories, in whatever working directory and in the client's usual place."""
 _SIGN = re.compile(r"[\[\]*!#()\\\x00-\x1f\x7f]")
 
 
@@ -61,10 +64,15 @@ def folder_rules(configurations: Iterable[str], folders: Iterable[str]) -> tuple
     """What stands inside the brackets of `if` for these directories of the client and memory folders.
 
     All are absolute. A folder that lies below another one, or at the client's usual place, needs no rule of its own.
+    Agents' own memories have theirs.
     """
     bases = list(dict.fromkeys(path.rstrip("/") for path in configurations))
     usual = [re.compile(re.escape(base) + r"/projects/[^/]+/memory(/|$)") for base in bases]
     rules = [f"/{_escaped(base)}/projects/*/memory/**" for base in bases]
+    rules += [_AGENTS] if bases else []
+    for base in bases:
+        if os.path.basename(base) != ".claude":
+            rules += [f"/{_escaped(base)}/{place}/**" for place in ("agent-memory", "projects/*/agent-memory-local")]
     kept: list[str] = []
     for folder in sorted({path.rstrip("/") for path in folders}, key=len):
         covered = any(pattern.match(folder) for pattern in usual)

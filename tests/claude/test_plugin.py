@@ -128,14 +128,26 @@ def test_commands_and_tools_that_agents_are_told_of_exist(text: str):
     }  # fmt: skip
 
 
+AGENTS = "//**/.claude/agent-memory*/**"
+
+
 def test_a_rule_is_absolute_and_covers_all_projects_of_the_client():
-    assert folder_rules(["/h/me/.claude"], []) == ("//h/me/.claude/projects/*/memory/**",)
+    assert folder_rules(["/h/me/.claude"], []) == ("//h/me/.claude/projects/*/memory/**", AGENTS)
+
+
+def test_agents_own_memories_are_covered_wherever_they_are():
+    assert folder_rules(["/c"], []) == (
+        "//c/projects/*/memory/**",
+        AGENTS,
+        "//c/agent-memory/**",
+        "//c/projects/*/agent-memory-local/**",
+    )
 
 
 def test_a_folder_that_is_covered_already_gets_no_second_rule():
     usual = "/h/me/.claude/projects/-srv-shop/memory"
     rules = folder_rules(["/h/me/.claude", "/h/me/.claude/"], [usual, "/srv/notes", "/srv/notes/team", "/srv/notes"])
-    assert rules == ("//h/me/.claude/projects/*/memory/**", "//srv/notes/**")
+    assert rules == ("//h/me/.claude/projects/*/memory/**", AGENTS, "//srv/notes/**")
 
 
 def test_a_folder_beside_another_of_a_longer_name_has_its_own_rule():
