@@ -66,7 +66,7 @@ def candidates(connection: apsw.Connection, sought: Sequence[Sought], filters: F
     phrases = [phrase for number, thing in enumerate(chosen) for phrase in _phrases(number, thing, kin_rows[number])]
     if not phrases:
         return Pool(0, 0.0, (), (), (), [])
-    collected = _collect(connection, phrases, filters)
+    collected = _collect(connection, phrases, filters, ranked=newest > MOST)
     listed = collected.candidates
     memories, size = collected.store or (0, 0)
     if newest <= MOST and len(chosen) == len(sought):
@@ -158,19 +158,21 @@ def _expression(spelling: Spelling) -> str:
     return quoted(spelling.terms) + "*" if spelling.prefix else quoted(spelling.terms)
 
 
-def _collect(connection: apsw.Connection, phrases: Sequence[_Phrase], filters: Filters) -> _Collected:
+def _collect(connection: apsw.Connection, phrases: Sequence[_Phrase], filters: Filters, *, ranked: bool) -> _Collected:
     if connection not in _prepared:
         connection.register_fts5_function("memstore_places", _note_places)
         _prepared.add(connection)
     collected = _Collected(phrases, [], [])
     where, values = condition(filters)
-    # FTS5 hands its rows out by rank, and the places are asked for only of those that the limit lets through.
     statement = (
         "SELECT memstore_places(s.search_index, ?) FROM search_index AS s CROSS JOIN memory AS m ON m.pk = s.rowid"
-        f" WHERE s.search_index MATCH ? AND s.rank MATCH '{_RANKING}' AND {where} ORDER BY s.rank LIMIT ?"
+        f" WHERE s.search_index MATCH ? AND {where}"
     )
+    if ranked:
+        # FTS5 hands its rows out by rank, and the places are asked for only of those that the limit lets through.
+        statement += f" AND s.rank MATCH '{_RANKING}' ORDER BY s.rank LIMIT {MOST}"
     expression = " OR ".join(phrase.expression for phrase in phrases)
-    for _ in connection.execute(statement, (apsw.pyobject(collected), expression, *values, MOST)):
+    for _ in connection.execute(statement, (apsw.pyobject(collected), expression, *values)):
         pass
     return collected
 
