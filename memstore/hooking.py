@@ -22,10 +22,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from memstore.claude import hooks, nearby
-from memstore.store import quick, sessions
+from memstore.store import quick, recalled, sessions
 from memstore.store.quick import Record
 
 _ENDS = ("Stop", "PreCompact", "SessionEnd")
@@ -179,11 +179,12 @@ class Hook:
         if self._is_paused(connection, event, here):
             return ""
         told = self._changes(connection, event.session_id, here)
-        if event.agent is None and hooks.has_substance(event.words) and sessions.has_memories(connection):
+        about = event.agent is None and hooks.has_substance(event.words) and sessions.has_memories(connection)
+        if about or recalled.picked(connection, event.session_id):
             from memstore.reminding import remind
 
             database, cwd = nearby.database(home, store), event.cwd or here[1]
-            found = remind(connection, database, home, self._env, cwd, event.session_id, event.words, told)
+            found = remind(connection, database, home, self._env, event, cwd, told, self._picker(home, store))
             told = "\n".join(filter(None, (told, found)))
         return told
 
@@ -314,10 +315,17 @@ class Hook:
 
     def start_worker(self, home: str, store: str, folders: list[str]) -> None:
         """Lets a process of its own take in what waits, unless one has been started that has not begun yet."""
-        if _somebody_waits(os.path.join(home, "stores", store)):
-            return
+        if not _somebody_waits(os.path.join(home, "stores", store), "work"):
+            self._spawn("work", store, *folders)
+
+    def _picker(self, home: str, store: str) -> Callable[[], None]:
+        """Starts a process of its own that asks a model to pick memories, unless one waits."""
+        directory = os.path.join(home, "stores", store)
+        return lambda: None if _somebody_waits(directory, "pick") else self._spawn("pick", store)
+
+    def _spawn(self, *words: str) -> None:
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook.py")
-        command = [sys.executable, "-I", "-S", script, "--site", self._site, "work", store, *folders]
+        command = [sys.executable, "-I", "-S", script, "--site", self._site, *words]
         # Nobody's pipes are held: the client waits until they are closed.
         null = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
         try:
@@ -358,13 +366,13 @@ def _named(session: str, worktree: str, origin: str) -> str:
     return words.get(origin, "another agent") + where
 
 
-def _somebody_waits(directory: str) -> bool:
-    """Whether a worker waits for its turn already."""
+def _somebody_waits(directory: str, kind: str) -> bool:
+    """Whether a worker of this kind waits for its turn already."""
     import fcntl
 
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        handle = os.open(os.path.join(directory, "work-next"), flags, 0o600)
+        handle = os.open(os.path.join(directory, f"{kind}-next"), flags, 0o600)
     except OSError:
         return False
     try:

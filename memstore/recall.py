@@ -19,7 +19,7 @@ from memstore.core.sought import read_prompt
 from memstore.core.unseen import one_line
 from memstore.recalling import Ranked, ranked_in
 from memstore.store import reader, recalled
-from memstore.store.candidates import Found
+from memstore.store.candidates import Found, found
 from memstore.store.search import Filters
 
 if TYPE_CHECKING:
@@ -129,11 +129,19 @@ def notes_in(connection: Reading, root: Root, world: World, folder: str | None) 
 def recalled_in(connection: Reading, asked: Asked, notes: Notes) -> Recalled:
     """The answer by what the store holds at this moment."""
     listed = ranked_in(connection, asked.prompt, _LISTED, Filters(scopes=(asked.scope,)))
-    return _Recall(connection, asked, notes, listed).answer() if listed else Recalled("")
+    late = recalled.picked(connection, asked.session) if asked.unasked and asked.session is not None else []
+    rows = found(connection, late) if late else {}
+    known = {one.memory.id for one in listed}
+    listed += [Ranked(row, 0.0, (), 0.0, False) for row in rows.values() if row.id not in known]
+    picked = frozenset(row.id for row in rows.values())
+    return _Recall(connection, asked, notes, listed, picked).answer() if listed else Recalled("")
 
 
 class _Recall:
-    def __init__(self, connection: Reading, asked: Asked, notes: Notes, listed: Sequence[Ranked]) -> None:
+    def __init__(
+        self, connection: Reading, asked: Asked, notes: Notes, listed: Sequence[Ranked], picked: frozenset[str]
+    ) -> None:
+        self._picked = picked
         self._connection = connection
         self._asked = asked
         self._notes = notes
@@ -161,10 +169,10 @@ class _Recall:
             known = recalled.known(self._connection, self._asked.session, sure)
         allowed = []
         for memory in sure:
-            found = self._listed[memory].memory
-            if found.path in self._missing:
+            head = self._listed[memory].memory
+            if head.path in self._missing:
                 self._why[memory] = "its file was deleted"
-            elif found.origin == "tool" and self._asked.unasked:
+            elif head.origin == "tool" and self._asked.unasked:
                 self._why[memory] = "words of tools are not told unasked"
             elif memory in known:
                 self._why[memory] = _KNOWN[known[memory]]
@@ -178,9 +186,12 @@ class _Recall:
         reasons = [one.reasons for one in self._listed.values()]
         row = self._connection.execute("SELECT count(*) FROM memory WHERE state = 'live'").fetchone()
         judged = verdicts(prompt.sought, reasons, spread(reasons, int(row[0]) if row else 0))
-        found: dict[str, Verdict] = dict(zip(self._listed, judged, strict=True))
-        self._why = {memory: verdict.why for memory, verdict in found.items()}
-        sure = {memory for memory, verdict in found.items() if verdict.sure}
+        by_words: dict[str, Verdict] = dict(zip(self._listed, judged, strict=True))
+        self._why = {memory: verdict.why for memory, verdict in by_words.items()}
+        sure = {memory for memory, verdict in by_words.items() if verdict.sure}
+        for memory in self._picked - sure:
+            sure.add(memory)
+            self._why[memory] = "a model picked it for the prompt before"
         for memory in [memory for memory in self._listed if memory in sure]:
             for correction in self._corrections(memory):
                 if correction not in sure:
@@ -198,8 +209,8 @@ class _Recall:
         return chain
 
     @staticmethod
-    def _standing(found: Found) -> tuple[bool, bool]:
-        return not found.pinned, found.type != "feedback"
+    def _standing(memory: Found) -> tuple[bool, bool]:
+        return not memory.pinned, memory.type != "feedback"
 
     def _within_places(self, allowed: Sequence[str]) -> list[str]:
         """As many as may be told. What was superseded gets the room that is left, behind its correction."""
@@ -234,14 +245,14 @@ class _Recall:
         return text, sizes, len(sizes)
 
     def _excerpted(self, memory: str) -> Excerpted:
-        found = self._listed[memory].memory
+        shown = self._listed[memory].memory
         head = reader.by_id(self._connection, memory)
         assert head is not None, "it was found"
         notes = list(self._notes(head))
-        if found.superseded_by is not None:
+        if shown.superseded_by is not None:
             correction = self._listed[self._corrections(memory)[0]].memory.path
             notes.insert(0, f"superseded by {one_line(correction, 200)}: no longer so")
         return Excerpted(
-            found.path, found.name, found.description, found.type, found.origin, found.token, head.state.content,
+            shown.path, shown.name, shown.description, shown.type, shown.origin, shown.token, head.state.content,
             tuple(notes),
         )  # fmt: skip

@@ -1,17 +1,19 @@
 """What a prompt is told unasked: the memories that surely bear on it. The long path of the hook for prompts.
 
 It takes some fifty milliseconds, most of them for imports, so the hook comes here only with a prompt that may be about
-something, in a store that has memories. Nobody is asked; where anything is in the way, nothing is told.
+something, in a store that has memories. No model is waited for: what one picks comes with the next prompt. Where
+anything is in the way, nothing is told.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from memstore.claude import nearby
+from memstore.claude.hooks import Event, has_substance
 from memstore.claude.root import find_root
 from memstore.core.notes_text import units
 from memstore.errors import MemstoreError
@@ -28,26 +30,38 @@ _PATIENCE = 100
 
 
 def remind(
-    connection: quick.Connection, database: str, home: str, env: Mapping[str, str], cwd: str, session: str, prompt: str,
-    said: str,
+    connection: quick.Connection, database: str, home: str, env: Mapping[str, str], event: Event, cwd: str, said: str,
+    start_picker: Callable[[], None],
 ) -> str:  # fmt: skip
     """The frame with what bears on the prompt, or nothing. `said`: what the session is told before it. Where the prompt
-    names agents, their own memories answer instead."""
+    names agents, their own memories answer instead. `start_picker`: lets a model pick, for the next prompt."""
     protection = Protection(database)  # a memory may name any file, and whoever looks there must not open these
     try:
-        if not load_settings(home, env, connection).flag("recall.enabled"):
+        settings = load_settings(home, env, connection)
+        if not settings.flag("recall.enabled"):
             return ""
+        prompt, session = event.words, event.session_id
         world, room = World.real(cwd), MOST_TOLD - units(said) - 1
         asked = Asked(prompt, session, unasked=True, room=room)
         own = _of_agents(asked, home, env, world) if "@" in prompt else None
         if own is not None:
             return own
         folders = sessions.folders(connection)
-        return _answer(connection, asked, world, folders[0] if folders else None).text
+        answer = _answer(connection, asked, world, folders[0] if folders else None)
+        if settings.word("recall.selector") == "model" and has_substance(prompt) and _may_ask(env):
+            transcript = event.transcript if nearby.is_transcript(event.transcript, env) else None
+            record: quick.Record = ("asked", (session, prompt, transcript, world.clock()))
+            if not quick.try_write(connection, recalled.STATEMENTS, [record]):
+                start_picker()
+        return answer.text
     except (MemstoreError, quick.Error):
         return ""
     finally:
         protection.end()
+
+
+def _may_ask(env: Mapping[str, str]) -> bool:
+    return any(env.get(name, "").strip() for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"))
 
 
 def _answer(connection: quick.Connection, asked: Asked, world: World, folder: str | None) -> Recalled:
@@ -59,6 +73,8 @@ def _answer(connection: quick.Connection, asked: Asked, world: World, folder: st
     records: list[quick.Record] = [
         ("recalled", (asked.session, memory, token, size, world.clock())) for memory, token, size in answer.shown
     ]
+    if asked.session is not None and recalled.picked(connection, asked.session):
+        records.append(("delivered", (asked.session,)))
     if records:
         quick.try_write(connection, recalled.STATEMENTS, records)  # at worst it is told once more
     return answer

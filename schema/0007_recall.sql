@@ -12,3 +12,19 @@ CREATE TABLE recalled (
     at      INTEGER NOT NULL,
     PRIMARY KEY (session, memory, token)
 ) STRICT, WITHOUT ROWID;
+
+-- What a session's last prompt was, for a model that is to pick memories for it; a newer one takes its place.
+CREATE TABLE recall_asked (
+    session    TEXT PRIMARY KEY,
+    prompt     TEXT NOT NULL,
+    transcript TEXT,
+    at         INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What it picked, to be told at the session's next prompt.
+CREATE TABLE recall_picked (
+    session TEXT NOT NULL,
+    memory  INTEGER NOT NULL REFERENCES memory (pk),
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (session, memory)
+) STRICT, WITHOUT ROWID;

@@ -218,6 +218,20 @@ CREATE TABLE pause (
     PRIMARY KEY (scope, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE recall_asked (
+    session    TEXT PRIMARY KEY,
+    prompt     TEXT NOT NULL,
+    transcript TEXT,
+    at         INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE recall_picked (
+    session TEXT NOT NULL,
+    memory  INTEGER NOT NULL REFERENCES memory (pk),
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (session, memory)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE recalled (
     session TEXT NOT NULL,
     memory  INTEGER NOT NULL REFERENCES memory (pk),

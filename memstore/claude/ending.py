@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -47,6 +47,21 @@ def read_end(path: str) -> End:
     return End(version, tuple(costs))
 
 
+def tools_in_use(path: str, most: int = 12) -> list[str]:
+    """The tools that the session called last, newest first, each once; none where its transcript cannot be read."""
+    found: dict[str, None] = {}
+    for row in _rows(_tail(path), (b'"tool_use"',)):
+        message = row.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        for block in reversed(content) if isinstance(content, list) else ():
+            name = block.get("name") if isinstance(block, dict) and block.get("type") == "tool_use" else None
+            if isinstance(name, str) and name:
+                found.setdefault(name[:100])
+        if len(found) >= most:
+            break
+    return list(found)[:most]
+
+
 def tokens_of(usage: object) -> int:
     """All tokens of a client's count by model."""
     models = usage.values() if isinstance(usage, Mapping) else ()
@@ -54,10 +69,10 @@ def tokens_of(usage: object) -> int:
     return sum(count for count in counts if isinstance(count, int))
 
 
-def _rows(tail: bytes) -> Iterator[dict[str, Any]]:
+def _rows(tail: bytes, marks: Sequence[bytes] = (b'"version"', b'"cost-state"')) -> Iterator[dict[str, Any]]:
     """The lines that may tell something, last one first."""
     for line in reversed(tail.split(b"\n")):
-        if b'"version"' in line or b'"cost-state"' in line:
+        if any(mark in line for mark in marks):
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError):

@@ -103,6 +103,12 @@ _KEYS = (
     ),
     Key("dream.turns", "int", 30, "how often the model may act in one dream", least=1, most=500),
     Key("recall.enabled", "bool", True, "whether a prompt is told the memories that surely bear on it"),
+    Key(
+        "recall.selector", "choice", "words",
+        "who picks them: the prompt's words alone, or a model besides, whose picks come with the next prompt",
+        ("words", "model"), personal=True,
+    ),
+    Key("model.recall", "text", DEFAULT_MODEL, "the model that picks memories for a prompt"),
     Key("assistant.enabled", "bool", False, "whether agents run as assistants, which keep a log of the day"),
 )  # fmt: skip
 

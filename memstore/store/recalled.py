@@ -11,6 +11,11 @@ STATEMENTS = {
         "INSERT INTO recalled (session, memory, token, bytes, at) SELECT ?1, pk, ?3, ?4, ?5 FROM memory WHERE id = ?2"
         " ON CONFLICT (session, memory, token) DO UPDATE SET bytes = bytes + excluded.bytes, at = excluded.at"
     ),
+    "asked": (
+        "INSERT INTO recall_asked (session, prompt, transcript, at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (session)"
+        " DO UPDATE SET prompt = excluded.prompt, transcript = excluded.transcript, at = excluded.at"
+    ),
+    "delivered": "DELETE FROM recall_picked WHERE session = ?1",
     "cleared": "UPDATE session SET cleared_at = ?2 WHERE id = ?1",
     "forgotten": "DELETE FROM recalled WHERE session = ?1",
 }
@@ -56,6 +61,46 @@ def known(connection: apsw.Connection, session: str, memories: Sequence[str]) ->
         for (memory,) in rows:
             found.setdefault(str(memory), how)
     return found
+
+
+def take_asked(connection: apsw.Connection, since: int) -> tuple[str, str, str | None] | None:
+    """The session, the prompt and the transcript for which a model is to pick, newest first; it is taken out. What was
+    asked before `since` is forgotten. Call inside a write transaction."""
+    connection.execute("DELETE FROM recall_asked WHERE at < ?", (since,))
+    row = connection.execute("SELECT session, prompt, transcript FROM recall_asked ORDER BY at DESC LIMIT 1").fetchone()
+    if row is None:
+        return None
+    connection.execute("DELETE FROM recall_asked WHERE session = ?", (row[0],))
+    return str(row[0]), str(row[1]), row[2]
+
+
+def pick(connection: apsw.Connection, session: str, memories: Sequence[str], at: int) -> None:
+    """Keeps what a model picked, until the session's next prompt. Call inside a write transaction."""
+    connection.execute(STATEMENTS["delivered"], (session,))
+    for memory in memories:
+        connection.execute(
+            "INSERT INTO recall_picked (session, memory, at) SELECT ?1, pk, ?3 FROM memory WHERE id = ?2",
+            (session, memory, at),
+        )
+
+
+def picked(connection: apsw.Connection, session: str) -> list[int]:
+    """The living memories that a model picked for a session and that it was not told yet, by their keys."""
+    rows = connection.execute(
+        "SELECT p.memory FROM recall_picked p JOIN memory m ON m.pk = p.memory AND m.state = 'live'"
+        " WHERE p.session = ? ORDER BY p.memory",
+        (session,),
+    )
+    return [int(row[0]) for row in rows]
+
+
+def told(connection: apsw.Connection, session: str) -> list[str]:
+    """The paths of what a session was told."""
+    rows = connection.execute(
+        "SELECT DISTINCT m.path FROM recalled r JOIN memory m ON m.pk = r.memory WHERE r.session = ? ORDER BY m.path",
+        (session,),
+    )
+    return [str(row[0]) for row in rows]
 
 
 def missing(connection: apsw.Connection, paths: Sequence[str]) -> set[str]:

@@ -198,8 +198,8 @@ def has_left(connection: apsw.Connection, kind: str, session: str) -> bool:
 
 
 def log(connection: apsw.Connection, limit: int = -1, *, session: str | None = None) -> list[Run]:
-    """Runs of all kinds, newest first."""
-    return _runs(connection, "WHERE (?1 IS NULL OR r.session = ?1)", (session,), limit=limit)
+    """Runs of all kinds, newest first; but none that picked memories: there is one for each prompt."""
+    return _runs(connection, "WHERE (?1 IS NULL OR r.session = ?1) AND r.kind <> 'recall'", (session,), limit=limit)
 
 
 def newest(connection: apsw.Connection, kind: str, limit: int) -> list[Run]:

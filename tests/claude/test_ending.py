@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from memstore.claude.ending import CostState, End, read_end
+from memstore.claude.ending import CostState, End, read_end, tools_in_use
 
 MODELS = {"m": {"inputTokens": 1, "outputTokens": 2, "cacheReadInputTokens": 30, "cacheCreationInputTokens": 400}}
 
@@ -49,3 +49,14 @@ def test_what_cannot_be_read_tells_nothing(tmp_path: Path):
         assert read_end(str(tmp_path / name)) == End()
     lines = ['{"version": "2.1', '["version"]', '{"version": 2}', "\0", '{"version"' * 10_000]
     assert read_end(written(tmp_path, *lines)) == End()
+
+
+def test_the_tools_that_were_called_last_are_told_newest_first_each_once(tmp_path: Path):
+    def called(*names: object) -> dict[str, object]:
+        return {"message": {"content": [{"type": "tool_use", "name": name} for name in names]}}
+
+    odd = [{"message": "tool_use"}, {"message": {"content": "tool_use"}}, ["tool_use"], '{"tool_use']
+    path = written(tmp_path, called("Old"), called("Bash", "Read"), called("Grep", "Bash", 7), *odd)
+    assert tools_in_use(path) == ["Bash", "Grep", "Read", "Old"]
+    assert tools_in_use(path, 2) == ["Bash", "Grep"]
+    assert tools_in_use(str(tmp_path / "absent")) == []

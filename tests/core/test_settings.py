@@ -43,6 +43,8 @@ def test_the_defaults_are_those_of_a_fresh_start():
         "dream.share": 20,
         "dream.turns": 30,
         "recall.enabled": True,
+        "recall.selector": "words",
+        "model.recall": DEFAULT_MODEL,
         "assistant.enabled": False,
     }
 
