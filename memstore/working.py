@@ -12,6 +12,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 
 from memstore.claude import nearby
+from memstore.claude.agents import Agent, Scope, bases, committed, of_file
 from memstore.claude.root import find_root
 from memstore.errors import MemstoreError
 from memstore.files.claim import read_claim
@@ -48,6 +49,42 @@ def work(store: str, folders: Sequence[str], env: Mapping[str, str] | None = Non
         os.close(turn)
     for think in thinking:  # the next one may take in what comes now, however long models think
         think(home, store, world)
+
+
+def adopt(path: str, cwd: str) -> None:
+    """Takes in the own memory of an agent that a session in `cwd` has just written the file `path` into.
+
+    It gets its store so; where git keeps it, which has no claim that later hooks could go by, its files are read each
+    time. What a checkout has that git does not keep yet waits for a person's command: a claim would go into the next
+    commit.
+    """
+    from memstore.app import Memstore  # who only works needs less
+
+    agent, world = of_file(os.path.normpath(path)), World.real(cwd)
+    os.chdir("/")
+    scopes = [] if agent is None else _scopes(agent, world)
+    if agent is None or not scopes:
+        return
+    place, scope = scopes[0]
+    if scope == "project" and find_root(place).git_dir is not None and not committed(agent.directory):
+        return
+    with suppress(MemstoreError), Memstore.open(world=replace(world, cwd=place, whose=f"{agent.name}:{scope}")) as own:
+        turn = worker_turn(own.store.directory, "work", _WAIT)
+        if turn is not None:
+            try:
+                own.sync()
+            finally:
+                os.close(turn)
+
+
+def _scopes(agent: Agent, world: World) -> list[tuple[str, Scope]]:
+    """The working directories and scopes for which this is an agent's directory; the user's own first."""
+    above = os.path.realpath(os.path.dirname(agent.directory))
+    found = []
+    for place in (world.cwd, os.path.dirname(os.path.dirname(above))):
+        known = bases(place, world.environment, world.home).items()
+        found += [(place, scope) for scope, base in known if os.path.realpath(base) == above]
+    return sorted(found, key=lambda one: one[1] != "user")
 
 
 def _thinking() -> tuple[Callable[[str, str, World], None], ...]:
