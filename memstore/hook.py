@@ -23,8 +23,8 @@ SECONDS = {
     "PreCompact": 20.0,
     "SessionEnd": 1.3,
 }
-"""The events that are known, and after how many seconds each is given up. `work` and `pick` are no events and have all
-the time.
+"""The events that are known, and after how many seconds each is given up. `work`, `adopt` and `pick` are no events and
+have all the time.
 
 A compaction may wait 15 seconds for notes (`hooking.NOTES_WAIT`).
 """
@@ -58,6 +58,10 @@ def _run(arguments: list[str]) -> None:
         from memstore.working import work
 
         work(arguments[1], arguments[2:])
+    elif name == "adopt" and not fork:
+        from memstore.working import adopt
+
+        adopt(arguments[1], arguments[2])
     elif name == "pick" and not fork:
         from memstore.picking import pick
 

@@ -5,7 +5,7 @@
 | SessionStart | `sessions.start`: keeps what is loaded as the session's base, syncs, says what that load lacks |
 | UserPromptSubmit | says what others changed since the session last heard, and what memories bear on the prompt |
 | PreToolUse of Write, Edit | a row in the inbox: what is about to be written, and what lies there |
-| PostToolUse of Write, Edit, Read | the row is done; a worker takes it in |
+| PostToolUse of Write, Edit, Read | the row is done; a worker takes it in. An agent's own memory gets its store |
 | PostToolUseFailure of Write, Edit | the row counts as given up, at once |
 | PostToolUse of Bash | where the command speaks of the folder, a worker looks at the files |
 | Stop, PreCompact, SessionEnd | a job for the extraction; after Stop the index lines that waited are due |
@@ -108,6 +108,8 @@ class Hook:
 
     def _after(self, event: hooks.Event, here: tuple[str, str, str | None], home: str) -> tuple[str, str]:
         claim = nearby.claimed(event.file_path, self._json)
+        if claim is None and event.tool in hooks.WRITERS and "/agent-memory" in (event.file_path or ""):
+            self._spawn("adopt", event.file_path or "", event.cwd or here[1])
         if claim is None or event.tool_use is None:
             return "", ""
         folder, store, name = claim
