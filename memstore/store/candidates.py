@@ -69,7 +69,7 @@ def candidates(connection: apsw.Connection, sought: Sequence[Sought], filters: F
     collected = _collect(connection, phrases, filters, ranked=newest > MOST)
     listed = collected.candidates
     memories, size = collected.store or (0, 0)
-    if newest <= MOST and len(chosen) == len(sought):
+    if newest <= MOST and len(sought) <= _FEW:
         # All that have anything are here: they can be counted.
         rows, kin_rows = _counted(listed, len(chosen))
     return Pool(memories, size / memories if memories else 0.0, tuple(chosen), tuple(rows), tuple(kin_rows), listed)
@@ -121,6 +121,9 @@ def _choose(
     0 for the latter where their kin is not worth looking for."""
     if newest <= MOST and len(sought) <= _FEW:
         return list(sought), [0.0] * len(sought), [1.0] * len(sought)
+    if len(sought) > _FEW:
+        # Of a long prompt only what names something: the rest would be among the commonest anyway, and counting costs.
+        sought = [thing for thing in sought if thing.weight >= 1] or sought
     counted = []
     for thing in sought:
         expression = " OR ".join(map(_expression, thing.same))
