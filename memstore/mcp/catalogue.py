@@ -23,7 +23,7 @@ take it into account and repeat, or ask for a merge."""
 
 _STORE = {
     "type": "string",
-    "description": "The store; `project` where left out. memory_list without arguments names them.",
+    "description": "The store; `project` where left out, `agent/NAME` for an agent's own. memory_list names them.",
 }
 _PATH = {"type": "string", "description": "Path of the document within the store, such as `feedback-testing.md`."}
 _VERSION = {

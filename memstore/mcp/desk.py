@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from memstore.app import Memstore
+from memstore.claude.agents import Agent, existing
 from memstore.errors import InputRefused, MemstoreError, PlaceRefused, StoreBusy, StoreUnavailable
 from memstore.place import Place, find_place
 from memstore.world import World
@@ -23,11 +25,15 @@ STORES = {
 }
 """The stores that can be opened, and what they are for."""
 
-OTHERS = ("user", "team", "agents")
+OTHERS = ("user", "team")
+AGENT = "agent/"
+"""How the id of a store begins that is an agent's own memory; then its name, or name:scope."""
 ORGANISATION = "CLAUDE_CODE_DISABLE_ORG_MEMORY"
 """The client's own switch for tools of these names."""
 
 _LOOK = 1.0
+_MOST = 8
+"""Stores of agents that are held open."""
 
 
 class Desk:
@@ -38,6 +44,21 @@ class Desk:
         self._clock = clock
         self._open: Memstore | None = None
         self._looked = float("-inf")
+        self._agents: dict[str, Desk] = {}
+
+    def of(self, store: object) -> Desk:
+        """The desk of a store: another one for an agent's own memory."""
+        if not isinstance(store, str) or not store.startswith(AGENT) or store == AGENT:
+            return self
+        desk = self._agents.pop(store, None) or Desk(replace(self._world, whose=store[len(AGENT) :]), self._clock)
+        self._agents[store] = desk
+        for oldest in list(self._agents)[:-_MOST]:
+            self._agents.pop(oldest).close()
+        return desk
+
+    def agents(self) -> list[Agent]:
+        """Those that have a memory of their own here."""
+        return existing(self._world.cwd, self._world.environment, self._world.home)
 
     def use(self, step: Callable[[Memstore], T], *, make: bool = False) -> T:
         """What `step` gives. With `make` a store is made where none is; otherwise NotFound is raised there.
@@ -62,7 +83,9 @@ class Desk:
         return step(self._memories(make))
 
     def close(self) -> None:
-        """Closes the store; the next call opens it."""
+        """Closes the store, and those of agents; the next call opens it."""
+        for desk in self._agents.values():
+            desk.close()
         opened, self._open = self._open, None
         self._looked = float("-inf")
         if opened is not None:
@@ -97,7 +120,7 @@ class Desk:
 
 def check_store(name: str) -> None:
     """Raises InputRefused for a store that cannot be opened."""
-    if name in STORES:
+    if name in STORES or (name.startswith(AGENT) and name != AGENT):
         return
     told = f"the {name} store cannot be opened yet" if name in OTHERS else f"there is no store {name[:80]!r}"
     raise InputRefused(told, hint=f"there is {', '.join(STORES)}")

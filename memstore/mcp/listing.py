@@ -6,13 +6,14 @@ import os
 from collections.abc import Sequence
 
 from memstore.app import Memstore
+from memstore.claude.agents import Agent, committed
 from memstore.core.excerpt import excerpt
 from memstore.core.frontmatter import split
 from memstore.core.model import INDEX_NAME, Memory, Operation
 from memstore.core.names import check_path
 from memstore.errors import NameRefused
 from memstore.mcp.answers import Answer, answer, dumped, moment
-from memstore.mcp.desk import STORES
+from memstore.mcp.desk import AGENT, STORES
 from memstore.mcp.pages import fitting, number_cursor, refused, shortened
 from memstore.mcp.reading import doubt, words_of
 from memstore.store import reader
@@ -20,17 +21,23 @@ from memstore.store.search import MOST_HITS, Filters, Hit
 from memstore.store.store import Made
 
 _MOST = 200
+_AGENTS = 20
 _EXCERPTS = 3
 """How many hits of a page are shown with a piece of their text: the best one, and those without a description."""
 
 
-def stores(memories: Memstore | None) -> Answer:
-    """The stores that can be opened."""
+def stores(memories: Memstore | None, agents: Sequence[Agent] = ()) -> Answer:
+    """The stores that can be opened: the project's, and those of agents."""
     writable = memories is None or memories.store.writable
     found = [
         {"id": store, "description": words, "access": "rw" if writable else "ro", "index": INDEX_NAME}
         for store, words in STORES.items()
     ]
+    for agent in agents[:_AGENTS]:
+        words, access = f"The own memory of the agent {agent.name}, scope {agent.scope}.", "rw" if writable else "ro"
+        if committed(agent.directory):
+            words, access = f"{words} git keeps it: change its files.", "ro"
+        found.append({"id": AGENT + agent.address, "description": words, "access": access, "index": INDEX_NAME})
     return answer({"stores": found})
 
 

@@ -46,7 +46,7 @@ def call(desk: Desk, name: str, given: Given) -> Answer:
     try:
         if tool is None:
             raise NotFound(f"there is no tool {name[:80]!r}")
-        return tool(desk, given)
+        return tool(desk.of((given or {}).get("store")), given)
     except Exception as error:
         return refusal(error, desk.hidden())
 
@@ -59,7 +59,8 @@ def memory_list(desk: Desk, given: Given) -> Answer:
     if store is None:
         if prefix or cursor:
             raise InputRefused("path_prefix and cursor need a store", hint=f"give store = {PROJECT}")
-        return _or_nothing(lambda: desk.use(stores), lambda: stores(None))
+        own = desk.agents()
+        return _or_nothing(lambda: desk.use(lambda memories: stores(memories, own)), lambda: stores(None, own))
     check_store(store)
     return _or_nothing(
         lambda: desk.use(lambda memories: listing(documents(memories, cursor), prefix, cursor)),

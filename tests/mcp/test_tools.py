@@ -69,6 +69,21 @@ def test_without_arguments_the_stores_are_listed_and_the_others_are_refused(serv
             assert served.refused(tool, {**given, "store": other}).facts["hint"] == "there is project"
 
 
+def test_an_agents_own_memory_is_a_store_of_its_own(served: Served):
+    written(served, "cache", "On host h1.\n")
+    new = {"path": "port.md", "content": text_of("port", "It is 7443.\n"), "if_version": "new"}
+    assert served.good("memory_list", store="agent/rev").facts["documents"] == 0
+    served.good("memory_write", store="agent/rev:user", **new)
+    assert "7443" in (served.home / ".claude/agent-memory/rev/port.md").read_text()
+    assert served.good("memory_search", store="agent/rev", query="7443").facts["found"] == 1
+    assert served.good("memory_recall", prompt="@agent-rev which port is it, about port?").facts["found"] == 1
+    assert served.good("memory_search", query="7443").facts["found"] == 0
+    assert [store["id"] for store in served.good("memory_list").facts["stores"]] == ["project", "agent/rev:user"]
+    for walks in ("agent/", "agent/../../x", "agent/rev:user/../x"):
+        served.refused("memory_read", store=walks, path="port.md")
+    assert sorted(path.name for path in (served.home / ".claude/agent-memory").iterdir()) == ["rev"]
+
+
 def test_a_document_that_is_written_is_read_again_shown_as_a_file_and_named_by_the_index(served: Served):
     version = written(served, "first", "The cache lives on host h1.\n")
     assert re.fullmatch("[0-9a-f]{12}", version)
