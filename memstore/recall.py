@@ -126,21 +126,25 @@ def notes_in(connection: Reading, root: Root, world: World, folder: str | None) 
     return notes
 
 
-def recalled_in(connection: Reading, asked: Asked, notes: Notes) -> Recalled:
-    """The answer by what the store holds at this moment."""
+def recalled_in(
+    connection: Reading, asked: Asked, notes: Notes, deleted: Callable[[str], bool] = lambda path: False
+) -> Recalled:
+    """The answer by what the store holds at this moment. `deleted`: whether a file is gone that had been shown."""
     listed = ranked_in(connection, asked.prompt, _LISTED, Filters(scopes=(asked.scope,)))
     late = recalled.picked(connection, asked.session) if asked.unasked and asked.session is not None else []
     rows = found(connection, late) if late else {}
     known = {one.memory.id for one in listed}
     listed += [Ranked(row, 0.0, (), 0.0, False) for row in rows.values() if row.id not in known]
     picked = frozenset(row.id for row in rows.values())
-    return _Recall(connection, asked, notes, listed, picked).answer() if listed else Recalled("")
+    return _Recall(connection, asked, notes, deleted, listed, picked).answer() if listed else Recalled("")
 
 
 class _Recall:
     def __init__(
-        self, connection: Reading, asked: Asked, notes: Notes, listed: Sequence[Ranked], picked: frozenset[str]
-    ) -> None:
+        self, connection: Reading, asked: Asked, notes: Notes, deleted: Callable[[str], bool],
+        listed: Sequence[Ranked], picked: frozenset[str],
+    ) -> None:  # fmt: skip
+        self._deleted = deleted
         self._picked = picked
         self._connection = connection
         self._asked = asked
@@ -170,7 +174,7 @@ class _Recall:
         allowed = []
         for memory in sure:
             head = self._listed[memory].memory
-            if head.path in self._missing:
+            if head.path in self._missing or self._deleted(head.path):
                 self._why[memory] = "its file was deleted"
             elif head.origin == "tool" and self._asked.unasked:
                 self._why[memory] = "words of tools are not told unasked"

@@ -17,10 +17,12 @@ from memstore.claude.hooks import Event, has_substance
 from memstore.claude.root import find_root
 from memstore.core.notes_text import units
 from memstore.errors import MemstoreError
+from memstore.files.freshness import stamp_of
 from memstore.recall import Asked, Recalled, notes_in, recalled_in
 from memstore.store import quick, recalled, sessions
 from memstore.store.guard import Protection
 from memstore.store.settings import load as load_settings
+from memstore.store.stamps import known_stamps
 from memstore.world import World
 
 MOST_TOLD: Final = 9_500
@@ -67,7 +69,9 @@ def _may_ask(env: Mapping[str, str]) -> bool:
 def _answer(connection: quick.Connection, asked: Asked, world: World, folder: str | None) -> Recalled:
     connection.execute("BEGIN")  # all of one moment
     try:
-        answer = recalled_in(connection, asked, notes_in(connection, find_root(world.cwd), world, folder))
+        files = _Files(connection, folder)
+        notes = notes_in(connection, find_root(world.cwd), world, folder)
+        answer = recalled_in(connection, asked, lambda memory: [*files.notes(memory.path), *notes(memory)], files.gone)
     finally:
         connection.execute("ROLLBACK")
     records: list[quick.Record] = [
@@ -78,6 +82,34 @@ def _answer(connection: quick.Connection, asked: Asked, world: World, folder: st
     if records:
         quick.try_write(connection, recalled.STATEMENTS, records)  # at worst it is told once more
     return answer
+
+
+class _Files:
+    """The memories' files, as far as their stamps tell: a hook takes no edit in, but it does not pass over one."""
+
+    def __init__(self, connection: quick.Connection, folder: str | None) -> None:
+        self._connection = connection
+        self._folder = folder
+
+    def gone(self, path: str) -> bool:
+        """Whether somebody has deleted what had been shown."""
+        return self._stamps(path) == ("", True)
+
+    def notes(self, path: str) -> list[str]:
+        """What to say of a text that is not that of its file."""
+        stamp, shown = self._stamps(path)
+        return ["its file was edited since: read that"] if stamp and not shown else []
+
+    def _stamps(self, path: str) -> tuple[str, bool]:
+        """The file's stamp, empty for none; and whether this, or else any, was known when it was shown."""
+        known = None if self._folder is None else known_stamps(self._connection, self._folder, [path])
+        if known is None or known.get(path) is None or self._folder is None:
+            return "", False
+        try:
+            stamp = stamp_of(os.stat(os.path.join(self._folder, path), follow_symlinks=False))
+        except OSError:
+            return "", True
+        return stamp, stamp == known[path]
 
 
 def _of_agents(asked: Asked, home: str, env: Mapping[str, str], world: World) -> str | None:

@@ -26,9 +26,8 @@ def shop(desk: Desk) -> Desk:
     desk.put("port.md", topic("port", "the port of staging", "Staging listens on 7443.\n"))
     desk.put("cache.md", topic("cache", "where the build cache lives", "On host h1.\n"))
     desk.sync(0)
-    desk.memories.world.pause(2.1)  # nothing is younger than what file stamps can tell
+    desk.sync(3)  # nothing is younger than what file stamps can tell
     desk.ahead = 0.0
-    desk.memories.sync()
     return desk
 
 
@@ -79,6 +78,14 @@ def test_a_memory_that_was_written_in_another_worktree_a_second_before_is_told(s
     here.writes("quota.md", topic("quota", "the quota of the geocoder", "Fifty requests a second.\n"))
     time.sleep(1)
     assert "> Fifty requests a second." in asks(there, "how many requests may I send to the geocoder?")
+
+
+def test_a_file_that_somebody_just_edited_is_pointed_to_and_a_deleted_one_is_not_told(shop: Desk):
+    file = shop.folder / "port.md"
+    file.write_text(topic("port", "the port of staging", "Staging listens on 9443.\n"))
+    assert "its file was edited since: read that" in asks(Session(shop, "s"))
+    file.unlink()
+    assert asks(Session(shop, "another")) == ""
 
 
 @pytest.mark.parametrize("prompt", ["go on", "", "/compact", "make the button blue", "\x00", "x" * 100_000, "\ud800"])
