@@ -12,11 +12,11 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from memstore.claude.agents import Agent, check, existing, without_mentions
+from memstore.claude.agents import Agent, check, committed, existing, without_mentions
 from memstore.core.model import INDEX_NAME
 from memstore.errors import FolderTaken, Mendable
 from memstore.store.home import Home
-from memstore.store.store import Store
+from memstore.store.store import DATABASE, Store
 from memstore.world import World
 
 if TYPE_CHECKING:
@@ -40,10 +40,11 @@ class Found:
 def agents(world: World) -> list[Found]:
     """All that have a directory here, by scope and name."""
     home = Home.locate(world.environment)
-    return [_found(agent, world, home) for agent in existing(world.cwd, world.environment, world.home)]
+    return [look(agent, world, home) for agent in existing(world.cwd, world.environment, world.home)]
 
 
-def _found(agent: Agent, world: World, home: Home) -> Found:
+def look(agent: Agent, world: World, home: Home) -> Found:
+    """How one is kept. It makes nothing."""
     from memstore.files.claim import read_claim
     from memstore.files.folder import Folder
     from memstore.files.in_place import keep_out
@@ -60,8 +61,8 @@ def _found(agent: Agent, world: World, home: Home) -> Found:
         root = os.path.realpath(agent.directory)
         entry = home.entry(root)
         store = None if entry is None else entry.store
-        if store is None:
-            return Found(agent, count, None, "new")
+        if store is None or not os.path.exists(os.path.join(home.store_directory(store), DATABASE)):
+            return Found(agent, count, None, "read" if committed(root) else "new")
         with closing(Store.open(home.store_directory(store), store, world.clock, writable=False)) as opened:
             keep_out(opened, agent.directory)
             if opened.refusal is not None:

@@ -11,6 +11,8 @@ import pytest
 
 from memstore.agents import agents
 from memstore.app import Memstore
+from memstore.core.changes import ChangeSet
+from memstore.core.model import Applied
 from memstore.core.plan import Wanted
 from memstore.errors import Moved, NotFound, PlaceRefused
 from memstore.files.claim import NAME as CLAIM
@@ -94,6 +96,7 @@ def test_an_agent_without_a_memory_is_not_made_up_by_a_look(shop: Path, home: Pa
 
 def test_what_git_keeps_is_taken_in_and_nothing_is_written_there(shop: Path, rev: Path):
     before = state(shop / ".claude")
+    assert [(one.memories, one.store, one.kept) for one in agents(World.real(str(shop)))] == [(1, None, "read")]
     with of(shop, "rev", make=False) as own:
         assert [memory.path for memory in own.memories()] == ["style.md"]
         assert [hit.path for hit in own.search("early returns")[1]] == ["style.md"]
@@ -236,3 +239,21 @@ def test_a_prompt_that_names_an_agent_is_answered_from_its_memory(shop: Path, ho
         assert "listens on 1." in project.recall(asked.replace("agent-rev", "agent-none")).text
         (home / ".claude/agent-memory/rev").chmod(0o777)
         assert project.recall(asked).text
+
+
+def test_of_two_that_look_at_the_same_files_the_slower_one_looks_again(
+    shop: Path, rev: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with of(shop, "rev") as one, of(shop, "rev") as two:
+        apply = one.store.apply
+
+        def slower(change_set: ChangeSet) -> Applied:
+            two.sync()
+            return apply(change_set)
+
+        monkeypatch.setattr(one.store, "apply", slower)
+        assert one.sync().absorbed == () and len(one.memories()) == 1
+        (rev / "style.md").unlink()
+        assert one.sync().absorbed == () and one.memories() == []
+        git(shop, "reset", "-q", "--hard")
+        assert one.sync().absorbed == () and len(one.versions("style")) == 3

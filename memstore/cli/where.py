@@ -85,6 +85,11 @@ def _facts(world: World) -> _Facts:
     if claim is not None and claim.store != (place.store if moved is None else moved.store):
         taken = FolderTaken(place.placement.directory, claim.root or claim.store, place.root.path)
         refusal = refusal or f"{taken}; {taken.hint}"
+    if place.agent is not None and not refusal:
+        from memstore.agents import look as look_at
+
+        if look_at(place.agent, world, place.home).kept == "read":
+            refusal = "git keeps that directory, so it is only read"
     stores: tuple[Entry, ...] = ()
     try:
         stores = place.home.entries()

@@ -22,7 +22,7 @@ from memstore.core.index import base_of, in_order, merge, take_in
 from memstore.core.model import INDEX_NAME, SHELF, Memory, Provenance
 from memstore.core.names import collision_key
 from memstore.core.reconcile import looks_broken
-from memstore.errors import NameTaken, PlaceRefused, StaleVersion, StoreBusy, StoreUnavailable
+from memstore.errors import Conflict, PlaceRefused, StoreBusy, StoreUnavailable
 from memstore.files.absorb import resolver
 from memstore.files.absorb_index import is_text, translated
 from memstore.files.folder import Folder
@@ -159,7 +159,7 @@ class InPlace:
                 return
             try:
                 found.seq = self._store.apply(self._change_set(plan)).seq
-            except (StaleVersion, NameTaken):
+            except Conflict:
                 found.absorbed.clear()  # another process looked at the same files
                 told = False
             # Once more: a memory that went took its line along, but the line may still stand in the file.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,19 @@ def test_every_command_works_on_the_agents_own_memory(run: Run, home: Path):
     assert run("show", "port").code == exits.NOT_FOUND
     listed = run("agents").out
     assert listed == f"rev:user  1 memory  kept in a store, and shown there  {home}/.claude/agent-memory/rev\n"
+
+
+def test_where_says_that_what_git_keeps_is_only_read(run: Run, tmp_path: Path):
+    kept = tmp_path / "shop/.claude/agent-memory/rev"
+    kept.mkdir(parents=True)
+    (kept / "a.md").write_text("A fact.\n")
+    for words in (["init", "-q"], ["add", "."]):
+        subprocess.run(["git", *words], cwd=tmp_path / "shop", check=True)
+    found = run("--agent", "rev", "where", at=tmp_path / "shop")
+    assert found.code == 0 and "projected  no: git keeps that directory" in found.out
+    found = run("--agent", "rev", "write", "b", "x", at=tmp_path / "shop")
+    assert found.code == exits.PLACE and "edit the file itself" in found.err
+    assert [path.name for path in kept.iterdir()] == ["a.md"]
 
 
 def test_without_any_agent_the_list_says_so(run: Run):
