@@ -23,6 +23,7 @@ from memstore.store.search import ROWS, Filters, RankedRow, condition, correctio
 MOST = 200
 _THINGS = 12  # the rarest eight words of a prompt find as much as all of them; an identifier has parts as well
 _FEW = 24  # in a small store so many are looked for without counting first
+_MOST_COUNTED = 192  # of a long prompt, from its beginning and its end: about what 300 words hold
 _RANKING = "bm25(8.0, 4.0, 1.0)"
 
 _prepared: WeakSet[apsw.Connection] = WeakSet()
@@ -124,6 +125,8 @@ def _choose(
     if len(sought) > _FEW:
         # Of a long prompt only what names something: the rest would be among the commonest anyway, and counting costs.
         sought = [thing for thing in sought if thing.weight >= 1] or sought
+        if len(sought) > _MOST_COUNTED:
+            sought = [*sought[: _MOST_COUNTED // 2], *sought[-_MOST_COUNTED // 2 :]]
     counted = []
     for thing in sought:
         expression = " OR ".join(map(_expression, thing.same))

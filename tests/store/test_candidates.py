@@ -80,6 +80,17 @@ def test_a_thing_that_only_names_have_is_looked_for_in_a_large_store_too(shelf: 
     assert pool.rows == (0.0,)
 
 
+def test_a_long_prompt_is_told_by_its_rarest_things(shelf: Shelf):
+    with shelf.connection:
+        for number in range(40):
+            shelf.put(f"m{number}", body=f"common w{number} " + ("quagga" if number == 7 else ""))
+    filler = " ".join(f"absent{number} common{number % 3}" for number in range(150))
+    pool = listed(shelf, f"{filler} common quagga")
+    assert pool.sought[0].text == "quagga"
+    assert len(pool.sought) <= 12
+    assert "m7" in ids(shelf, pool)
+
+
 @pytest.mark.parametrize("prompt", ['"', "a* OR NEAR(b)", "name:x", "') --", "\x00\ud800", "^body", "😀 {name}: x"])
 def test_no_prompt_is_syntax(shelf: Shelf, prompt: str):
     shelf.put("a", body="a b x name body")
