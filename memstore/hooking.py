@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from memstore.claude import hooks, nearby
-from memstore.store import quick, recalled, sessions
+from memstore.store import quick, sessions
 from memstore.store.quick import Record
 
 _ENDS = ("Stop", "PreCompact", "SessionEnd")
@@ -182,7 +182,7 @@ class Hook:
             return ""
         told = self._changes(connection, event.session_id, here)
         about = event.agent is None and hooks.has_substance(event.words) and sessions.has_memories(connection)
-        if about or recalled.picked(connection, event.session_id):
+        if about or sessions.has_picks(connection, event.session_id):
             from memstore.reminding import remind
 
             database, cwd = nearby.database(home, store), event.cwd or here[1]

@@ -212,6 +212,11 @@ def has_memories(connection: apsw.Connection) -> bool:
     return bool(row.get)
 
 
+def has_picks(connection: apsw.Connection, session: str) -> bool:
+    """Whether a model has picked memories for a session that it was not told yet."""
+    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM recall_picked WHERE session = ?)", (session,)).get)
+
+
 def running_notes(connection: apsw.Connection, session: str) -> str | None:
     """The run that is bringing a session's notes up to date, by its id; perhaps that of a worker that is gone."""
     row = connection.execute(

@@ -121,7 +121,7 @@ def test_a_file_that_cannot_be_read_is_named(run: Run, home: Path):
 def test_what_a_run_may_start_and_cost_is_not_for_an_agent_to_set(
     run: Run, monkeypatch: pytest.MonkeyPatch, key: Key, options: tuple[str, ...]
 ):
-    name, value = (key.name, "read" if key.kind == "choice" else "5")
+    name, value = (key.name, key.choices[-1] if key.kind == "choice" else "5")
     monkeypatch.delenv(key.variable, raising=False)
     assert run("config", "set", name, value, *options).code == 0
     monkeypatch.setenv("CLAUDECODE", "1")
