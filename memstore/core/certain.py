@@ -20,7 +20,7 @@ from typing import Final
 
 from memstore.core.ranking import Reason
 from memstore.core.sought import Sought
-from memstore.core.terms import is_spaceless
+from memstore.core.terms import is_spaceless, says_nothing
 
 _CODE: Final = 1.5
 _COMMON: Final = 0.3
@@ -34,6 +34,7 @@ _HALF: Final = 0.5
 _TELLING: Final = 0.55
 _BEHIND: Final = 0.35
 _LONG: Final = 6
+_JOINTS: Final = frozenset("._-/:@")
 _FEW = 20  # memories: among fewer nothing is known to be frequent
 _RARE, _FREQUENT = 0.05, 0.3
 
@@ -83,16 +84,17 @@ def verdicts(
     """What holds of each memory. `found`: what of the prompt each has."""
     says: dict[str, float] = {}
     pieces = _pieces([thing.text for thing in sought])
+    heard = {reason.word for reasons in found for reason in reasons}  # what occurs nowhere, nothing meets by chance
+    within = _within([thing.text for thing in sought], heard)
     for thing in sought:
-        weight = _says(thing) * _rarity(spread_of.get(thing.text, 0.0))
+        weight = within.get(thing.text, _says(thing)) * _rarity(spread_of.get(thing.text, 0.0))
         if thing.text in pieces:
             weight *= _PAIR
         says[thing.text] = max(weight, says.get(thing.text, 0.0))
     whole = sum(says.values())
-    heard = {reason.word for reasons in found for reason in reasons}  # what occurs nowhere, nothing meets by chance
     enough = _ENOUGH + _LONGER * max(0.0, sum(says.get(word, 0.0) for word in heard) - _SHORT)
     names = min(says.values(), default=0.0) >= _TELLING
-    special = {thing.text for thing in sought if _is_special(thing)}
+    special = {thing.text for thing in sought if _is_special(thing) or within.get(thing.text)}
     judged = [_Shared(says, special, reasons) for reasons in found]
     best = max((one.strength for one in judged), default=0.0)
     return [one.verdict(whole, enough, best, names) for one in judged]
@@ -137,6 +139,8 @@ def _says(thing: Sought) -> float:
     text = thing.text
     if text in _COMMON_SET or (len(text) == 1 and text.isalnum() and text.isascii()):
         return _COMMON * thing.weight
+    if says_nothing(text) and text.isalpha():  # with a sign in it (`don't`) it was typed as it stands
+        return _COMMON * thing.weight
     if is_spaceless(text):
         return thing.weight
     if text.isdigit() and len(text) < 4:
@@ -149,6 +153,19 @@ def _says(thing: Sought) -> float:
 def _is_special(thing: Sought) -> bool:
     """Whether it is no everyday word: a name in code, or a long word that no other stands for."""
     return _says(thing) > 1.0 or (len(thing.text) >= _LONG and not thing.kin and not is_spaceless(thing.text))
+
+
+def _within(texts: Sequence[str], heard: set[str]) -> dict[str, float]:
+    """What names in code say that stand in longer ones: `10.9.8.7` in `root@10.9.8.7`. Where the longer one occurs
+    nowhere, the one in it says all of it."""
+    names = [text for text in texts if not _JOINTS.isdisjoint(text) and not is_spaceless(text)]
+    says: dict[str, float] = {}
+    for name in names:
+        around = [longer for longer in names if name in longer and name != longer] if name in heard else []
+        if around and heard.isdisjoint(around):
+            says[name] = _CODE
+            says.update(dict.fromkeys(around, 0.0))
+    return says
 
 
 def _pieces(texts: Sequence[str]) -> set[str]:

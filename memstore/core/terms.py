@@ -136,6 +136,11 @@ class Query:
         return tuple(word for word in self.words if not word.stop) or self.words
 
 
+def says_nothing(word: str) -> bool:
+    """Whether a folded word is one of those that only hold a sentence together."""
+    return word in _STOP
+
+
 def document_terms(text: str) -> str:
     """The terms of a text, parted by spaces, in the order of the text."""
     return " ".join(filter(None, map(_line_terms, text.split("\n"))))

@@ -29,6 +29,8 @@ def test_a_telling_word_in_the_description_is_enough():
 def test_words_of_every_prompt_are_not():
     assert not sure("fix the failing test in this file", has("fix", NAMED), has("test", NAMED), has("file", NAMED))
     assert not sure("帮我看看", has("看看", NAMED))
+    assert not sure("what now?", has("now", NAMED)) and not sure("the", has("the", NAMED))
+    assert sure("don't", has("don't"))
 
 
 def test_one_everyday_word_in_a_body_is_enough_only_where_the_prompt_just_names_things():
@@ -39,6 +41,14 @@ def test_one_everyday_word_in_a_body_is_enough_only_where_the_prompt_just_names_
 
 def test_a_name_in_code_is_enough_anywhere():
     assert sure("why does load_cfg fail after the update?", has("load_cfg"))
+
+
+def test_h26_a_name_within_a_longer_one_that_occurs_nowhere_says_all_of_it():
+    assert sure("ssh root@10.9.8.7", has("10.9.8.7"), has("10"))
+    parts = [has("load_cfg"), has("load"), has("cfg")]
+    assert sure("why does self.load_cfg(path) hang?", *parts)
+    whole, part = judge("why does self.load_cfg(path) hang?", [has("self.load_cfg"), *parts], parts)
+    assert whole.sure and not part.sure
 
 
 def test_what_every_third_memory_has_says_little():
