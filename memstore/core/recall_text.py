@@ -47,15 +47,16 @@ _WORDS_OF = {
 }
 _TAG = re.compile(
     r"[<＜﹤](?=[\s/|!?]{0,9}(?:[\w:.-]{0,60}?(?:system|remind|memor|recall|instruct|prompt|antml|function|invoke"
-    r"|param|assistant|human|user|admin|developer|tool|data|context|result|command|document|im_start|im_end|thinking))"
-    r"|\|)",
+    r"|param|assistant|human|user|admin|developer|tool|data|context|result|command|document|im_start|im_end|thinking"
+    # Letters that look like others: an accent struck over one, two scripts in one word, shapes of letters.
+    r"|[a-z][\u0300-\u052f]|[\u0370-\u052f][a-z]|[\uff21-\uff5a\U0001d400-\U0001d7ff])|\|))",
     re.IGNORECASE,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpted:
-    """A memory that is to be told. `notes`: what is to be said beside it, such as its age; ours, no memory's words."""
+    """A memory that is to be told. `notes`: what is to be said beside it, such as its age, in our words."""
 
     path: str
     name: str
@@ -107,7 +108,10 @@ def _block(memory: Excerpted, largest: int) -> str:
     name = _plain(memory.name)
     named = f" {name}" if name and f"{name}.md" != path else ""
     description = f": {_plain(memory.description)}" if memory.description.strip() else ""
-    beside = "; ".join((f"token {memory.token}", _WORDS_OF.get(memory.origin, memory.origin), *memory.notes))
+    beside = "; ".join(
+        (f"token {memory.token}", _WORDS_OF.get(memory.origin, memory.origin), *map(_plain, memory.notes))
+    )
+    beside = tag_free(visible(beside))  # notes name paths, which are words of memories
     lines, shown = _lines(split(memory.content)[1].decode("utf-8", "replace"), largest)
     if shown:
         lines.append(f"(cut: this is {shown}; the rest: {path} in the memory folder, or `memstore show {path}`)")
