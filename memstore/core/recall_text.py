@@ -111,7 +111,6 @@ def _block(memory: Excerpted, largest: int) -> str:
     beside = "; ".join(
         (f"token {memory.token}", _WORDS_OF.get(memory.origin, memory.origin), *map(_plain, memory.notes))
     )
-    beside = tag_free(visible(beside))  # notes name paths, which are words of memories
     lines, shown = _lines(split(memory.content)[1].decode("utf-8", "replace"), largest)
     if shown:
         lines.append(f"(cut: this is {shown}; the rest: {path} in the memory folder, or `memstore show {path}`)")
