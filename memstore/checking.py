@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 FEW: Final = 12
 """Claims of one memory that a recall looks at."""
 
+LOOKED_THROUGH: Final = 4 * 1024 * 1024
+"""Characters of files that one recall looks through, a tenth of a second at most; `check` has all the time."""
+
 _LARGEST = 1024 * 1024
 _PACKED_REFS = 8 * 1024 * 1024
 _INDEX = 32 * 1024 * 1024
@@ -91,11 +94,15 @@ def notes_on(memory: Memory, written_at: int, now: int, tree: Tree) -> list[str]
 
 
 class Tree:
-    """A working tree and its branches, to be looked at. What a memory folder holds counts as there."""
+    """A working tree and its branches, to be looked at. What a memory folder holds counts as there.
 
-    def __init__(self, root: Root, cwd: str, folder: str | None = None) -> None:
+    `most_read`: so much of files is looked through, whatever is asked; of what is beyond that nothing is said.
+    """
+
+    def __init__(self, root: Root, cwd: str, folder: str | None = None, most_read: int | None = None) -> None:
         self._root = root
         self._folder = folder
+        self._left = most_read
         self._places = _places(root.worktree, cwd)
         self._common = common_directory(root)
 
@@ -143,9 +150,11 @@ class Tree:
             lines = claim.line if content is None else content.count("\n") + (not content.endswith("\n"))
             return Missing(claim, lines=lines) if lines < claim.line else None
         word = re.compile(rf"(?<!\w){re.escape(claim.what)}(?!\w)")
-        contents = [self._content(top, path) for path in claim.files]
-        absent = all(content is not None and not word.search(content) for content in contents)
-        return Missing(claim) if absent else None
+        for path in claim.files:
+            content = self._content(top, path)
+            if content is None or (claim.what in content and word.search(content)):
+                return None
+        return Missing(claim)
 
     def _has_path(self, top: int, path: str) -> bool | None:
         found = [_status(top, place + path) for place in self._places]
@@ -185,7 +194,10 @@ class Tree:
         """The text of a plain file of moderate size; None for all else."""
         for place in self._places:
             if _status(top, place + path):
-                return _read(top, place + path)
+                content = _read(top, place + path) if self._left is None or self._left > 0 else None
+                if content is not None and self._left is not None:
+                    self._left -= len(content)
+                return content
         return None
 
     def _has_branch(self, name: str) -> bool | None:

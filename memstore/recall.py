@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from memstore.core.certain import Verdict, spread, verdicts
@@ -24,6 +25,7 @@ from memstore.store.search import Filters
 
 if TYPE_CHECKING:
     from memstore.app import Memstore
+    from memstore.checking import Tree
     from memstore.claude.root import Root
     from memstore.store.connection import Reading
     from memstore.world import World
@@ -113,14 +115,19 @@ def recall(memories: Memstore, asked: Asked) -> Recalled:
 
 
 def notes_in(connection: Reading, root: Root, world: World, folder: str | None) -> Notes:
-    """What a look at the working tree tells of a memory, and its age."""
+    """What a look at the working tree tells of a memory, and its age. All share what may be looked through."""
+
+    @cache
+    def tree() -> Tree:
+        from memstore.checking import LOOKED_THROUGH, Tree  # most prompts are told nothing, and do without
+
+        return Tree(root, world.cwd, folder, LOOKED_THROUGH)
 
     def notes(memory: Memory) -> Sequence[str]:
-        from memstore.checking import Tree, notes_on
+        from memstore.checking import notes_on
         from memstore.store.ages import written
 
-        tree = Tree(root, world.cwd, folder)
-        told = notes_on(memory, written(connection, [memory.id])[memory.id], world.clock(), tree)
+        told = notes_on(memory, written(connection, [memory.id])[memory.id], world.clock(), tree())
         return [f"from the own memory of the agent {one_line(world.whose, 80)}", *told] if world.whose else told
 
     return notes
@@ -237,7 +244,8 @@ class _Recall:
     def _text(self, chosen: Sequence[str]) -> tuple[str, tuple[int, ...], int]:
         """The text, the bytes of each memory in it, and how many are in it."""
         session = self._asked.session
-        left = SESSION if session is None else SESSION - recalled.spent(self._connection, session)
+        # Two calls at the same time may have told more than the limit.
+        left = SESSION if session is None else max(0, SESSION - recalled.spent(self._connection, session))
         excerpts = [self._excerpted(memory) for memory in chosen]
         while True:
             text, sizes = told(excerpts, self._asked.room)

@@ -46,6 +46,14 @@ def missing(place: Path, text: str, cwd: Path | None = None, folder: Path | None
     return [told(one) for one in tree.missing(claims(text))]
 
 
+def test_of_files_beyond_what_a_recall_looks_through_nothing_is_said(repo: Path):
+    (repo / "src" / "large.py").write_text("x = 1\n" * 1_000)
+    text = "`gone()` is in `src/large.py`.\n`login()` was in src/large.py, `other()` is in `src/auth.py`."
+    tree = Tree(find_root(str(repo)), str(repo), None, 6_000)
+    assert [one.claim.what for one in tree.missing(claims(text))] == ["gone"]
+    assert len(missing(repo, text)) == 2
+
+
 def test_what_is_there_is_not_told(repo: Path, tmp_path: Path):
     (repo / "packages" / "app" / "lib").mkdir(parents=True)
     (repo / "packages" / "app" / "lib" / "x.ts").write_text("")

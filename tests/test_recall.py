@@ -194,6 +194,9 @@ def test_what_would_go_beyond_a_sessions_budget_is_left_for_another(desk: Desk):
         recalled.record(connection, "s", [(port, "0" * 12, SESSION - 10)], 1)
     answer = memories.recall("staging port", session="s")
     assert answer.text == "" and why(answer, "port") == "there is no room for it in this session any more"
+    with memories.store.change() as connection:
+        recalled.record(connection, "s", [(port, "0" * 12, 20)], 1)  # as another call at the same time does
+    assert memories.recall("staging port", session="s").text == ""
 
 
 def test_each_memory_comes_with_its_age_and_what_it_names_that_is_gone(desk: Desk):
