@@ -51,8 +51,8 @@ _NAMED = re.compile(
 _SPAN = re.compile(r"(?<!`)`([^`]{1,250})`(?!`)")
 _WORD = re.compile(r"[A-Za-z0-9_.+@/~$%{}*:#-]{3,300}")
 _BRANCH = re.compile(
-    r"(?:\bbranch(?:es)?|\bzweig|分支|ブランチ)\s*[:：]?\s*`(?P<after>[^`]{1,200})`"
-    r"|`(?P<before>[^`]{1,200})`\s*(?:branch\b|zweig\b|分支|ブランチ)",
+    r"(?:\bbranch(?:es)?|\bzweig|分支|ブランチ)\s{0,3}[:：]?\s{0,3}`(?P<after>[^`]{1,200})`"
+    r"|`(?P<before>[^`]{1,200})`\s{0,3}(?:branch\b|zweig\b|分支|ブランチ)",
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(r"[\w][\w.+@#-]*(?:/[\w+@#-][\w.+@#-]*)*")
