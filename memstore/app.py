@@ -207,11 +207,12 @@ class Memstore:
         gone = self.store.missing(folder, [hit.path for hit in hits]) if hits and folder is not None else ()
         return query, [hit for hit in hits if hit.path not in gone] if gone else hits
 
-    def recall(self, prompt: str, *, session: str | None = None, again: bool = False) -> Recalled:
-        """The memories that surely bear on a prompt, as data. What `session` knows is left out unless `again`."""
+    def recall(self, prompt: str, *, session: str | None = None, again: bool = False, most: int = 5) -> Recalled:
+        """The memories that surely bear on a prompt, as data: `most`, and five in any case. What `session` knows is
+        left out unless `again`."""
         from memstore.recall import Asked, recall
 
-        return recall(self, Asked(prompt, session, again, scope=self.shelf.scope))
+        return recall(self, Asked(prompt, session, again, most=max(0, min(most, 5)), scope=self.shelf.scope))
 
     def log(
         self, name: str | None = None, *, since: int = 0, before: int | None = None, limit: int = -1

@@ -51,9 +51,10 @@ class Client:
 def doctor(state: State, model: bool) -> None:
     """See whether a model answers, and if not, what to do.
 
-    Models extract what sessions taught, keep their notes, and dream. A request goes to the Messages API with the key in
-    ANTHROPIC_API_KEY or the token in ANTHROPIC_AUTH_TOKEN, to the address in ANTHROPIC_BASE_URL where one is set.
-    Without them the client's own fork of a session extracts (extract.via); it is looked for, and asked nothing.
+    Models extract what sessions taught, keep their notes, dream and, where recall.selector is model, pick memories for
+    prompts. A request goes to the Messages API with the key in ANTHROPIC_API_KEY or the token in ANTHROPIC_AUTH_TOKEN,
+    to the address in ANTHROPIC_BASE_URL where one is set. Without them the client's own fork of a session extracts
+    (extract.via); it is looked for, and asked nothing.
     """
     if not model:
         raise click.UsageError("say what to look at: `memstore doctor --model`")
@@ -61,7 +62,8 @@ def doctor(state: State, model: bool) -> None:
     client = _client(settings, environment)
     endpoint = _endpoint(state, settings, environment, client)
     models: dict[str, tuple[str, ...]] = {}
-    for key in ("model.extract", "model.notes", "model.dream"):
+    picks = ("model.recall",) if settings.word("recall.selector") == "model" else ()
+    for key in ("model.extract", "model.notes", "model.dream", *picks):
         name = settings.word(key)
         models[name] = (*models.get(name, ()), key)
     answers = [] if endpoint is None else [_ask(endpoint, name, keys) for name, keys in models.items()]
@@ -92,7 +94,8 @@ def _endpoint(state: State, settings: Settings, environment: Mapping[str, str], 
     except ModelUnset as unset:
         if client.problem or settings.word("extract.via") == "api":
             raise ModelUnset(str(unset), hint=f"{unset.hint}; {_client_line(client)}") from None
-        state.note(f"{unset}: the notes of sessions need it, the extraction does not")
+        picks = ", the model that picks memories" if settings.word("recall.selector") == "model" else ""
+        state.note(f"{unset}: dreams{picks} and the notes of sessions need it, the extraction does not")
         return None
     state.note(endpoint.address.mended)
     return endpoint

@@ -21,24 +21,29 @@ if TYPE_CHECKING:
 @click.argument("text", nargs=-1, required=True)
 @click.option("--explain", is_flag=True, help="Say of each memory that was looked at why it was picked or not.")
 @click.option("--ranked", is_flag=True, help="Show the short-list itself, before anything is left out.")
-@inputs.limit_option(10, "memories of the short-list", clamped=True)
+@inputs.limit_option(None, "memories: 5 at most of those that are told, 10 by default of the short-list", clamped=True)
 @click.option("--session", metavar="ID", help="Leave out what this session knows, and count what it is told now.")
 @json_option
 @click.pass_obj
-def recall(state: State, text: tuple[str, ...], explain: bool, ranked: bool, limit: int, session: str | None) -> None:
+def recall(
+    state: State, text: tuple[str, ...], explain: bool, ranked: bool, limit: int | None, session: str | None
+) -> None:
     """Tell the memories that surely bear on a prompt, as a session is told them.
 
     At most five, each with path, type, age, origin and token, cut to 200 lines and 4,096 bytes. Pinned memories and
     corrections come first. Where nothing is sure, nothing is told: `memstore search` finds more.
     """
     prompt = " ".join(text)
+    if ranked and (explain or session is not None):
+        raise click.UsageError(f"{'--explain' if explain else '--session'} goes without --ranked")
     with state.open() as memories:
         if ranked:
+            from memstore.recalling import DEFAULT_LIMIT
             from memstore.recalling import ranked as short_list
 
-            _show_ranked(state, short_list(memories, prompt, limit), tell_doubts(state, memories))
+            _show_ranked(state, short_list(memories, prompt, limit or DEFAULT_LIMIT), tell_doubts(state, memories))
             return
-        answer = memories.recall(prompt, session=session)
+        answer = memories.recall(prompt, session=session, most=limit or 5)
         doubts = tell_doubts(state, memories)
     shown = answer.candidates if explain else answer.candidates[: len(answer.sizes)]
     if state.json:
@@ -49,7 +54,9 @@ def recall(state: State, text: tuple[str, ...], explain: bool, ranked: bool, lim
     if explain:
         state.say("\n".join(map(_told, shown)))
     if not answer.text:
-        state.note("nothing surely bears on that" + ("" if explain else "; --explain says why, `search` finds more"))
+        known = " that this session does not know" if session is not None else ""
+        more = "" if explain else "; --explain says why, `search` finds more"
+        state.note(f"nothing{known} surely bears on that{more}")
 
 
 def _show_ranked(state: State, found: Sequence[Ranked], doubts: list[str]) -> None:

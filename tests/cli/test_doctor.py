@@ -51,6 +51,10 @@ def test_every_model_that_is_set_is_asked(run: Run, api: Scripted):
     assert lines[1].startswith(f"{DEFAULT_MODEL} (model.extract, model.dream) answers: ")
     assert lines[2].startswith("claude-haiku-5-5 (model.notes) answers, as local-model: ")
     assert lines[2].endswith(", its price is not known: a budget cannot be kept")
+    run("config", "set", "model.recall", "claude-haiku-5-5")
+    run("config", "set", "recall.selector", "model")
+    api.steps = [Say(), Say()]
+    assert run("doctor", "--model").out.splitlines()[2].startswith("claude-haiku-5-5 (model.notes, model.recall) ")
 
 
 def test_what_was_mended_and_what_was_not_sent_is_said(run: Run, api: Scripted, monkeypatch: pytest.MonkeyPatch):

@@ -32,12 +32,25 @@ def test_the_short_list_itself(run: Run):
     found = run("recall", "--ranked", "button", "--json").json
     assert (found["ranked"], found["text"], len(found["memories"])) == (True, "", 4)
     assert run("recall", "--ranked", "unheard").err == "no memory has any of these words\n"
+    assert (
+        run("recall", "--ranked", "--explain", "button").code
+        == run("recall", "--ranked", "--session", "s", "x").code
+        == 2
+    )
+
+
+def test_a_limit_holds_for_what_is_told_too(run: Run):
+    for number in range(6):
+        run("write", f"tunnel-{number}", "text", "-d", "how the tunnel is used")
+    for limit, told in (("2", 2), ("0", 1), ("99", 5)):
+        assert len(run("recall", "--limit", limit, "--json", "how is the tunnel used?").json["memories"]) == told
 
 
 def test_a_session_is_told_a_version_once(run: Run):
     run("write", "port", "7443", "-d", "staging port")
     assert "7443" in run("recall", "--session", "s", "staging port").out
-    assert run("recall", "--session", "s", "staging port").out == ""
+    again = run("recall", "--session", "s", "staging port")
+    assert again.out == "" and again.err.startswith("nothing that this session does not know surely bears on that; ")
     assert "port.md: this session was told this version" in run("recall", "--session", "s", "--explain", "staging").out
 
 
