@@ -18,7 +18,7 @@ from memstore.core.model import SHELF, Memory
 from memstore.core.recall_text import MEMORIES, SESSION, Excerpted, told
 from memstore.core.sought import read_prompt
 from memstore.core.unseen import one_line
-from memstore.recalling import Ranked, ranked_in
+from memstore.recalling import Likeness, Ranked, likeness_for, ranked_in
 from memstore.store import reader, recalled
 from memstore.store.candidates import Found, found
 from memstore.store.search import Filters
@@ -34,6 +34,7 @@ Notes = Callable[[Memory], Sequence[str]]
 """What to say beside a memory: its age, what it names that is gone."""
 
 _LISTED = 200
+_BY_MODEL = "a model picked it for the prompt before"
 _KNOWN = {
     "told": "this session was told this version",
     "read": "this session has read this version",
@@ -84,9 +85,10 @@ class Asked:
     scope: str = SHELF.scope
 
 
-def recall(memories: Memstore, asked: Asked) -> Recalled:
+def recall(memories: Memstore, asked: Asked, likeness: Likeness | None = None) -> Recalled:
     """The answer in a working directory, after a look at the folder and at the very files that are told. What the
-    session is told is kept. Where the prompt names agents that have memories of their own, those answer instead."""
+    session is told is kept. Where the prompt names agents that have memories of their own, those answer instead.
+    `likeness`: what compares by meaning, instead of what the settings ask for."""
     from memstore.files.freshness import has_news
 
     if "@" in asked.prompt and memories.place.agent is None:
@@ -95,13 +97,16 @@ def recall(memories: Memstore, asked: Asked) -> Recalled:
 
         named = mentioned(asked.prompt, memories.world.cwd, memories.world.environment)
         if named:
-            return recall_of(memories.world, named, asked)
+            return recall_of(memories.world, named, asked, likeness or likeness_for(memories))
 
     def now() -> Recalled:
         with memories.store.view() as connection:
-            return recalled_in(connection, asked, notes_in(connection, memories.place.root, memories.world, folder))
+            notes = notes_in(connection, memories.place.root, memories.world, folder)
+            return recalled_in(connection, asked, notes, likeness=likeness)
 
     folder = memories.place.folder
+    if likeness is None:
+        likeness = likeness_for(memories)
     if has_news(memories.store, folder):
         memories.look()
     answer = now()
@@ -134,10 +139,11 @@ def notes_in(connection: Reading, root: Root, world: World, folder: str | None) 
 
 
 def recalled_in(
-    connection: Reading, asked: Asked, notes: Notes, deleted: Callable[[str], bool] = lambda path: False
+    connection: Reading, asked: Asked, notes: Notes, deleted: Callable[[str], bool] = lambda path: False,
+    likeness: Likeness | None = None,
 ) -> Recalled:
     """The answer by what the store holds at this moment. `deleted`: whether a file is gone that had been shown."""
-    listed = ranked_in(connection, asked.prompt, _LISTED, Filters(scopes=(asked.scope,)))
+    listed = ranked_in(connection, asked.prompt, _LISTED, Filters(scopes=(asked.scope,)), likeness)
     late = recalled.picked(connection, asked.session) if asked.unasked and asked.session is not None else []
     rows = found(connection, late) if late else {}
     known = {one.memory.id for one in listed}
@@ -202,7 +208,7 @@ class _Recall:
         sure = {memory for memory, verdict in by_words.items() if verdict.sure}
         for memory in self._picked - sure:
             sure.add(memory)
-            self._why[memory] = "a model picked it for the prompt before"
+            self._why[memory] = _BY_MODEL
         for memory in [memory for memory in self._listed if memory in sure]:
             for correction in self._corrections(memory):
                 if correction not in sure:
@@ -261,6 +267,8 @@ class _Recall:
         head = reader.by_id(self._connection, memory)
         assert head is not None, "it was found"
         notes = list(self._notes(head))
+        if self._why.get(memory) == _BY_MODEL:
+            notes.insert(0, _BY_MODEL)
         if shown.superseded_by is not None:
             correction = self._listed[self._corrections(memory)[0]].memory.path
             notes.insert(0, f"superseded by {one_line(correction, 200)}: no longer so")

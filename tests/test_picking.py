@@ -64,6 +64,7 @@ def test_what_was_picked_comes_with_the_next_prompt_behind_what_its_own_words_fi
     answer = told(desk, "and the staging port?")
     assert paths(answer) == ["port.md", "shipping.md"]
     assert answer.candidates[1].why == "a model picked it for the prompt before"
+    assert answer.text.count("; a model picked it for the prompt before)") == 1
 
 
 def test_a_pick_is_no_memory_and_no_operation(desk: Desk):
