@@ -12,15 +12,21 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from memstore.claude import nearby
 from memstore.claude.agents import Agent, check, committed, existing, without_mentions
 from memstore.core.model import INDEX_NAME
 from memstore.errors import FolderTaken, Mendable
+from memstore.store import quick, recalled
 from memstore.store.home import Home
 from memstore.store.store import DATABASE, Store
 from memstore.world import World
 
 if TYPE_CHECKING:
     from memstore.recall import Asked, Recalled
+    from memstore.recalling import Likeness
+
+_PATIENCE = 100
+"""Milliseconds for the lock of one store."""
 
 Kept = Literal["shared", "read", "new", "refused"]
 
@@ -74,7 +80,24 @@ def look(agent: Agent, world: World, home: Home) -> Found:
     return Found(agent, count, store, "shared")
 
 
-def recall_of(world: World, named: Sequence[Agent], asked: Asked) -> Recalled:
+def forget_told(world: World, session: str) -> None:
+    """The session's conversation was taken away: what it was told of agents' memories counts as unseen as well."""
+    home = Home.locate(world.environment).path
+    for agent in existing(world.cwd, world.environment, world.home):
+        store = nearby.store_of(home, os.path.realpath(agent.directory), quick.Json())
+        connection = "" if store is None else quick.open_quick(nearby.database(home, store or ""), _PATIENCE)
+        if isinstance(connection, str):
+            continue
+        try:
+            if recalled.spent(connection, session):
+                quick.try_write(connection, recalled.STATEMENTS, [("forgotten", (session,))])
+        except quick.Error:
+            continue  # at worst it is not told again
+        finally:
+            connection.close()
+
+
+def recall_of(world: World, named: Sequence[Agent], asked: Asked, likeness: Likeness | None = None) -> Recalled:
     """What the agents' own memories tell of a prompt that names them. What cannot be used tells nothing."""
     from memstore.app import Memstore
     from memstore.recall import Recalled, recall
@@ -84,7 +107,7 @@ def recall_of(world: World, named: Sequence[Agent], asked: Asked) -> Recalled:
     for agent in named:
         try:
             with Memstore.open(world=replace(world, whose=agent.address), make=False) as memories:
-                answer = recall(memories, replace(asked, prompt=prompt, most=left))
+                answer = recall(memories, replace(asked, prompt=prompt, most=left), likeness)
         except Mendable:
             continue
         answers.append(answer)

@@ -181,8 +181,9 @@ class Hook:
         if self._is_paused(connection, event, here):
             return ""
         told = self._changes(connection, event.session_id, here)
-        about = event.agent is None and hooks.has_substance(event.words) and sessions.has_memories(connection)
-        if about or sessions.has_picks(connection, event.session_id):
+        some = sessions.has_memories(connection) or hooks.names_agent(event.words)
+        about = some and hooks.has_substance(event.words)
+        if event.agent is None and (about or sessions.has_picks(connection, event.session_id)):
             from memstore.reminding import remind
 
             database, cwd = nearby.database(home, store), event.cwd or here[1]

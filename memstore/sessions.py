@@ -211,6 +211,10 @@ class _Start:
             if self._event.source in ("compact", "clear"):
                 recalled.clear(connection, self._session, self._world.clock())
             runs.tell(connection, [run.id for run in runs.untold(connection, last)])
+        if self._event.source in ("compact", "clear"):
+            from memstore.agents import forget_told
+
+            forget_told(self._world, self._session)
 
 
 # Pausing

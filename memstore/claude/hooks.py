@@ -184,6 +184,11 @@ def has_substance(prompt: str) -> bool:
     return any(not word.isascii() or (len(word) > 2 and f" {word} " not in _REPLIES) for word in plain)
 
 
+def names_agent(prompt: str) -> bool:
+    """Whether a prompt may name an agent, which may have memories where the repository has none."""
+    return "@agent-" in prompt or ' (agent)"' in prompt
+
+
 def plain_id(session: str) -> str:
     """The beginning of a session's id, fit to be shown."""
     return "".join(character for character in session[:8] if character.isalnum() or character in "-_") or "unknown"

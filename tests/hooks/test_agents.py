@@ -62,6 +62,14 @@ def test_a_prompt_that_names_the_agent_is_told_from_its_memory_once(desk: Desk, 
     assert "listens on 1." not in told
     assert "7443" not in session.hook("UserPromptSubmit", prompt=prompt).context
     assert "listens on 1." in session.hook("UserPromptSubmit", prompt=prompt.replace("-rev", "-none")).context
+    session.starts("compact")
+    assert "7443" in session.hook("UserPromptSubmit", prompt=prompt).context
+
+
+def test_an_agents_memory_answers_where_the_repository_has_none(desk: Desk, rev: Own):
+    assert desk.memories.memories() == []
+    prompt = "@agent-rev which port does staging listen on?"
+    assert "own memory of the agent" in Session(desk, "s").hook("UserPromptSubmit", prompt=prompt).context
 
 
 def test_in_a_checkout_only_what_git_keeps_or_never_keeps_is_taken_in_unasked(tmp_path: Path, home: Path):
