@@ -23,7 +23,6 @@ from memstore.world import World
 
 if TYPE_CHECKING:
     from memstore.recall import Asked, Recalled
-    from memstore.recalling import Likeness
 
 _PATIENCE = 100
 """Milliseconds for the lock of one store."""
@@ -97,7 +96,7 @@ def forget_told(world: World, session: str) -> None:
             connection.close()
 
 
-def recall_of(world: World, named: Sequence[Agent], asked: Asked, likeness: Likeness | None = None) -> Recalled:
+def recall_of(world: World, named: Sequence[Agent], asked: Asked) -> Recalled:
     """What the agents' own memories tell of a prompt that names them. What cannot be used tells nothing."""
     from memstore.app import Memstore
     from memstore.recall import Recalled, recall
@@ -107,7 +106,7 @@ def recall_of(world: World, named: Sequence[Agent], asked: Asked, likeness: Like
     for agent in named:
         try:
             with Memstore.open(world=replace(world, whose=agent.address), make=False) as memories:
-                answer = recall(memories, replace(asked, prompt=prompt, most=left), likeness)
+                answer = recall(memories, replace(asked, prompt=prompt, most=left))
         except Mendable:
             continue
         answers.append(answer)
