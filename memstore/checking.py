@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from memstore.claude.git_index import whole_index
 from memstore.claude.root import Root, common_directory
 from memstore.core.age import age_note, days_old
 from memstore.core.claims import Claim, Missing, claims, told
@@ -38,9 +39,6 @@ LOOKED_THROUGH: Final = 4 * 1024 * 1024
 
 _LARGEST = 1024 * 1024
 _PACKED_REFS = 8 * 1024 * 1024
-_INDEX = 32 * 1024 * 1024
-_WHOLE = (b"\0\0\0\2", b"\0\0\0\3")
-"""Versions of git's index that write each path whole."""
 _REMOTES = 20
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -173,16 +171,8 @@ class Tree:
 
     @cached_property
     def _index(self) -> bytes | None:
-        """git's list of what is checked out, its paths whole in it; None where it is written in another way."""
-        if self._root.git_dir is None:
-            return b""
-        try:
-            found = read_bounded(os.path.join(self._root.git_dir, "index"), _INDEX)
-        except FileNotFoundError:
-            return b""
-        except OSError:
-            return None
-        return found if found[:4] == b"DIRC" and found[4:8] in _WHOLE else None
+        """git's list of what is checked out; None where paths cannot be looked for in it."""
+        return b"" if self._root.git_dir is None else whole_index(self._root.git_dir)
 
     @cached_property
     def _is_sparse(self) -> bool:

@@ -97,6 +97,12 @@ def test_what_cannot_be_known_is_not_told(repo: Path, tmp_path: Path):
     git(repo, "update-index", "--index-version", "4")
     assert missing(repo, "core/other.py") == []
     git(repo, "update-index", "--index-version", "2")
+    git(repo, "update-index", "--split-index")
+    assert missing(repo, "core/part.py, core/other.py") == []
+    git(repo, "update-index", "--no-split-index")
+    for shared in (repo / ".git").glob("sharedindex.*"):
+        shared.unlink()
+    assert missing(repo, "core/other.py")
     (repo / ".git" / "info" / "sparse-checkout").write_text("/src\n")
     assert missing(repo, "other/x.py") == []
     (repo / ".git" / "reftable").mkdir()

@@ -20,10 +20,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from memstore.claude.git_index import whole_index
 from memstore.claude.paths import REMOTE_DIRECTORY, base_directory, config_directory, projects_name
 from memstore.claude.root import Root, find_root
 from memstore.errors import InputRefused, NameRefused, NotFound, PlaceRefused
-from memstore.store.plainfile import read_bounded
 
 Scope = Literal["project", "local", "user"]
 SCOPES: tuple[Scope, ...] = ("project", "local", "user")
@@ -32,9 +32,6 @@ _ABOVE = ("agent-memory", "agent-memory-local")
 _NAMES = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-")
 _LONGEST = 255
 _MOST = 1_000
-_INDEX = 64 * 1024 * 1024
-_WHOLE = (2, 3)
-"""Versions of git's index that write each path whole."""
 _MENTION = re.compile(r'(?<!\S)@(?:agent-([A-Za-z0-9_:.@-]{1,200})|"([A-Za-z0-9_:.@-]{1,200}) \(agent\)")')
 """How a prompt names an agent: as it is typed, and as the client puts it in."""
 _MENTIONS = 3
@@ -196,16 +193,10 @@ def committed(directory: str) -> bool:
 
 def _lists(root: Root, below: bytes) -> bool:
     assert root.git_dir is not None
-    try:
-        index = read_bounded(os.path.join(root.git_dir, "index"), _INDEX)
-        split = any(name.startswith("sharedindex.") for name in os.listdir(root.git_dir))
-    except FileNotFoundError:
-        return False
-    except OSError:
+    index = whole_index(root.git_dir)
+    if index is None:
         return True
     version = int.from_bytes(index[4:8])
-    if index[:4] != b"DIRC" or version not in _WHOLE or split:
-        return True
     at = index.find(below)
     while at >= 0:
         # Before a path stands its length: the same bytes may also be the end of a longer path.
