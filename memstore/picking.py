@@ -20,7 +20,7 @@ from memstore.jobs import llm, recall
 from memstore.jobs.extract import Metered, in_words
 from memstore.jobs.messages import Model
 from memstore.recalling import ranked_in
-from memstore.standing import api_hold
+from memstore.standing import Hold, api_hold
 from memstore.store import ending as run_ending
 from memstore.store import reader, recalled, runs, sessions
 from memstore.store import settings as kept
@@ -77,6 +77,21 @@ def pick_all(store: Store, home: str, world: World, model: Model | None) -> None
         except (MemstoreError, SettingRefused):
             continue
         _pick_for(store, settings, world, asks, *asked)
+
+
+def hold(store: Store, home: str, world: World) -> Hold | None:
+    """Why no model picks memories although one is to, or what became of the last time; None where none is to."""
+    try:
+        with store.view() as connection:
+            settings, last = kept.load(home, world.environment, connection), runs.newest(connection, KIND, 1)
+        if not settings.flag("recall.enabled") or settings.word("recall.selector") != "model":
+            return None
+        held = api_hold(store, settings, world)
+    except SettingRefused as error:
+        return Hold(str(error), error.hint)
+    if held is None and last and last[0].outcome == "failed":
+        return Hold(f"the last time: {last[0].reason}", "`memstore doctor --model` looks whether it answers now")
+    return held
 
 
 def _pick_for(

@@ -11,7 +11,7 @@ import pytest
 
 from memstore.core.plan import Wanted
 from memstore.jobs.llm import ApiModel
-from memstore.picking import KIND, pick_all
+from memstore.picking import KIND, hold, pick_all
 from memstore.recall import Asked, Recalled, recall
 from memstore.store import recalled, runs
 from memstore.store import settings as kept
@@ -93,6 +93,23 @@ def test_a_model_that_is_wrong_slow_or_away_picks_nothing_and_the_words_find_wha
     with desk.memories.store.view() as connection:
         run = runs.last(connection, KIND)
         assert run is not None and run.state in ("done", "failed") and runs.log(connection) == []
+
+
+def test_why_no_model_picks_is_told_while_one_is_to(desk: Desk):
+    store, home, world = desk.memories.store, desk.memories.place.home.path, desk.memories.world
+    without = replace(world, environment={"HOME": world.home})
+    held = hold(store, home, without)
+    assert held is not None and "ANTHROPIC_API_KEY" in held.reason and held.step
+    with_key = replace(without, environment={**without.environment, "ANTHROPIC_API_KEY": "k"})
+    assert hold(store, home, with_key) is None
+    picks(desk, Fail(404, "not_found_error", "model: claude-sonet"))
+    held = hold(store, home, with_key)
+    assert held is not None and "404" in held.reason and "doctor --model" in held.step
+    picks(desk, chosen("shipping.md"))
+    assert hold(store, home, with_key) is None
+    with store.change() as connection:
+        kept.put(connection, "recall.selector", "words", 1)
+    assert hold(store, home, without) is None
 
 
 def test_words_of_a_memory_pick_nothing_for_the_model(desk: Desk):

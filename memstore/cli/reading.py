@@ -172,6 +172,8 @@ def _show_index(state: State, memories: Memstore, raw: bool) -> None:
 @click.pass_obj
 def status(state: State) -> None:
     """How things stand here, after a look at all files."""
+    from memstore import picking
+
     with state.open() as memories:
         found = memories.status()
         undecided = found.files.folder is None
@@ -180,6 +182,7 @@ def status(state: State) -> None:
             shown = memories.files.settle()
             found = replace(found, files=replace(shown, omitted=found.files.omitted))
         asked = _asked(memories)
+        picks = picking.hold(memories.store, memories.place.home.path, memories.world)
     if state.json:
         from memstore.cli.shaping import files_shape
         from memstore.cli.standing_told import brief_shape
@@ -196,11 +199,14 @@ def status(state: State) -> None:
             "paused": list(found.paused),
             "extraction": brief_shape(found.extraction),
             "asked": [{"run": run, "steps": count} for run, count in asked],
+            "picks_held": None if picks is None else {"reason": picks.reason, "step": picks.step},
             "files": files_shape(found.files),
         }
         state.emit("status", shape)
         return
     facts = [*_facts(found, undecided), *(("asked", _told_asked(*each)) for each in asked)]
+    if picks is not None:
+        facts.append(("recall", f"by the words alone, no model picks: {picks}"))
     state.say("\n".join(f"{label + ':':<12}{printable(value)}" for label, value in facts))
     tell_troubles(state, found.files)
 

@@ -241,6 +241,7 @@ SHAPES: dict[str, Shape] = {
         # Sessions that wait for the extraction, their turns, and what keeps all of them waiting.
         "extraction": {"waiting": "number", "turns": "number", "parked": "number", "held": "hold or null"},
         "asked": [{"run": "text", "steps": "number"}],  # dreams that wait for a person's answer
+        "picks_held": "hold or null",  # why no model picks memories for prompts although recall.selector is model
         "files": FILES,
     },
     "check": {"memories": [CHECKED], "notices": ["text"]},
