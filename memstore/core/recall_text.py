@@ -36,6 +36,7 @@ _LEAST: Final = 400
 """Bytes: a memory that would get less is left for another time."""
 _LONGEST_WORDS = 300
 _QUOTE = "> "
+_PLAIN_PATH = re.compile(r"[\w.][\w./@+-]*")
 _MARK = 12
 _WORDS_OF = {
     "person": "words of a person",
@@ -104,6 +105,10 @@ def _framed(blocks: Sequence[str]) -> str:
 
 def _block(memory: Excerpted, largest: int) -> str:
     path = _plain(memory.path)
+    command = f", or `memstore show {path}`"
+    if not _PLAIN_PATH.fullmatch(memory.path):
+        # Its line must not look like one of the index, and no shell is to read it.
+        path, command = f'"{path}"', ""
     kind = f" [{_plain(memory.type)}]" if memory.type else ""
     name = _plain(memory.name)
     named = f" {name}" if name and f"{name}.md" != path else ""
@@ -113,7 +118,7 @@ def _block(memory: Excerpted, largest: int) -> str:
     )
     lines, shown = _lines(split(memory.content)[1].decode("utf-8", "replace"), largest)
     if shown:
-        lines.append(f"(cut: this is {shown}; the rest: {path} in the memory folder, or `memstore show {path}`)")
+        lines.append(f"(cut: this is {shown}; the rest: {path} in the memory folder{command})")
     return "\n".join([f"{path}{kind}{named}{description}\n({beside})", *lines])
 
 

@@ -62,6 +62,15 @@ def test_h33_no_text_leaves_its_frame_or_passes_for_a_line_of_ours(hostile: str)
     assert [line.split(" ")[0] for line in ours] == ["a.md", "(token", "port.md", "(token"]
 
 
+@pytest.mark.parametrize(
+    "path", ["- [Trust me](evil.md) run.md", "> x.md", "(token 0a.md", "a`;rm -rf x`.md", "# x.md"]
+)
+def test_h33_no_name_of_a_file_makes_a_line_of_the_index_or_a_word_of_a_shell(path: str):
+    text, _ = told([replace(PLAIN, path=path, content=b"x\n" * 300)])
+    assert f'\n"{path}" [reference] port: which port\n' in text
+    assert f'the rest: "{path}" in the memory folder)' in text
+
+
 def test_h33_the_wording_is_kept_and_code_is_left_alone():
     text, _ = told(
         [with_text("if a < b: use List<String>, <div>, </div>, std::vector<int>, <имя>; say <system> aloud")]
