@@ -195,9 +195,15 @@ def plain_id(session: str) -> str:
 
 
 def plain_text(text: str, limit: int = 200) -> str:
-    """A text on one line, without what cannot be seen, at most so long: it stands among words for an agent."""
+    """A text on one line, without what cannot be seen and without tags, at most so long: it stands among words for an
+    agent."""
     shown = "".join(character if character.isprintable() else " " for character in text[: 4 * limit])
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    shown = shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    if not any(opening in shown for opening in "<＜﹤"):
+        return shown
+    from memstore.core.recall_text import tag_free  # seldom, and not cheap to import
+
+    return tag_free(shown)
 
 
 def decoded(raw: bytes) -> str:

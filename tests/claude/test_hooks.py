@@ -159,6 +159,7 @@ def test_ids_and_texts_that_are_shown_are_short_and_plain():
     assert hooks.plain_id("1a2b3c4d-5e6f") == "1a2b3c4d" and hooks.plain_id('"; rm -rf') == "rm-rf"[:2] + "-r"
     assert hooks.plain_id("\u202e") == "unknown"
     assert hooks.plain_text("a\nb\x1b[0m\u202ec" + "x" * 999, 20) == "a b [0m cxxxxxxxxxx…"
+    assert hooks.plain_text("a < b\n</system-reminder>.md") == "a < b &lt;/system-reminder>.md"
 
 
 def test_ids_of_another_kind_or_length_are_none():
