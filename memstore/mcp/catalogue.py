@@ -123,6 +123,7 @@ TOOLS = (
         {
             "store": _STORE,
             "prompt": {"type": "string", "description": "What the user asks, or what is about to be done."},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 5, "description": "How many; 5 where left out."},
         },
         ("prompt",),
         reads=True,

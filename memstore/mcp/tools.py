@@ -147,13 +147,13 @@ def memory_search(desk: Desk, given: Given) -> Answer:
 
 def memory_recall(desk: Desk, given: Given) -> Answer:
     """The documents that surely bear on a prompt."""
-    asked = Arguments(given, ("store", "prompt"))
+    asked = Arguments(given, ("store", "prompt", "limit"))
     _store(asked)
-    prompt = asked.text("prompt", largest=LARGEST)
+    prompt, limit = asked.text("prompt", largest=LARGEST), asked.number("limit", 5, 5)
 
     def step(memories: Memstore) -> Answer:
         # What it is told now its next prompts need not be told; but who asks gets an answer.
-        found = memories.recall(prompt, session=session_of(memories.world), again=True)
+        found = memories.recall(prompt, session=session_of(memories.world), again=True, most=limit)
         note = doubt(memories) or (None if found.text else "nothing surely bears on that; memory_search finds more")
         return answer({"found": len(found.memories), "note": note}, *filter(None, [found.text]))
 

@@ -247,6 +247,18 @@ def test_recall_gives_what_surely_bears_on_a_prompt_as_data(served: Served):
     served.refused("memory_recall")
 
 
+def test_h24_a_prompt_of_recall_is_words_and_its_limit_is_clamped_and_typed(served: Served):
+    written(served, "h24-a", H24_BODY)
+    written(served, "h24-b", H24_BODY)
+    for prompt in H24_FOUND:
+        assert served.good("memory_recall", prompt=prompt).facts["found"] >= 2, prompt
+    for prompt in ("", "OR", "*", "%", "NOT", "'; DROP TABLE x;--", "a" * 10_000):
+        assert served.good("memory_recall", prompt=prompt).facts["found"] == 0, prompt
+    for limit, least, most in ((-1, 1, 1), (0, 1, 1), (10**9, 2, 5), ("5", 2, 5)):
+        assert least <= served.good("memory_recall", prompt="multi-agent", limit=limit).facts["found"] <= most
+    served.refused("memory_recall", prompt="x", limit="many")
+
+
 def test_h36_a_giant_that_somebody_else_wrote_is_found_by_a_short_line_and_read_in_pages(served: Served):
     written(served, "small", "axolotl\n")
     giant = text_of("giant", "axolotl " + "w " * 200_000 + "\n")
