@@ -121,7 +121,8 @@ def chosen(given: str, cwd: str, env: Mapping[str, str], home: str) -> Agent:
 
 
 def check(agent: Agent, cwd: str) -> None:
-    """Raises PlaceRefused where a link, which may have come with the repository, leads out of the working tree."""
+    """Raises PlaceRefused where a link, which may have come with the repository, leads out of the working tree, or to
+    a directory above it, whose files are no memories."""
     here = os.path.realpath(cwd)
     if not agent.directory.startswith(os.path.join(here, ".claude", "")):
         return  # below the user's own directories
@@ -130,6 +131,11 @@ def check(agent: Agent, cwd: str) -> None:
     if os.path.commonpath((top, real)) != top or ".git" in os.path.relpath(real, top).split(os.sep):
         raise PlaceRefused(
             f"{agent.directory} is a link that leads out of {top}, to {real}; it is not followed",
+            hint="replace the link by a directory",
+        )
+    if os.path.commonpath((real, os.path.realpath(os.path.dirname(agent.directory)))) == real:
+        raise PlaceRefused(
+            f"{agent.directory} is a link to {real}, which is above it; it is not followed",
             hint="replace the link by a directory",
         )
 

@@ -108,15 +108,16 @@ def test_a_name_means_the_scope_that_is_there_and_is_refused_where_several_are(s
     ]
 
 
-def test_a_link_of_the_repository_that_leads_out_of_it_is_not_followed(shop: Path, home: Path, tmp_path: Path):
+def test_a_link_of_the_repository_that_leads_out_of_it_or_up_in_it_is_not_followed(shop: Path, home: Path, tmp_path: Path):
     private = tmp_path / "private"
     private.mkdir()
     (shop / ".claude").mkdir()
     (shop / ".claude" / "agent-memory").mkdir()
-    for name, target in (("out", private), ("git", shop / ".git"), ("beside", shop / "notes")):
+    links = [("out", private), ("git", shop / ".git"), ("top", shop), ("up", shop / ".claude/agent-memory")]
+    for name, target in (*links, ("beside", shop / "notes")):
         (shop / ".claude/agent-memory" / name).symlink_to(target)
     (shop / "notes").mkdir()
-    for name in ("out", "git"):
+    for name, _ in links:
         with pytest.raises(PlaceRefused, match="is a link"):
             chosen(name, str(shop), {}, str(home))
         assert mentioned(f"@agent-{name} what?", str(shop), {"HOME": str(home)}) == []
