@@ -108,7 +108,7 @@ def test_a_name_means_the_scope_that_is_there_and_is_refused_where_several_are(s
     ]
 
 
-def test_a_link_of_the_repository_that_leads_out_of_it_or_up_in_it_is_not_followed(shop: Path, home: Path, tmp_path: Path):
+def test_a_link_of_the_repository_that_leads_out_or_up_is_not_followed(shop: Path, home: Path, tmp_path: Path):
     private = tmp_path / "private"
     private.mkdir()
     (shop / ".claude").mkdir()
