@@ -84,6 +84,17 @@ def test_h24_words_that_look_like_a_query_are_harmless(project: Memstore, prompt
     assert project.recall(prompt).text == ""
 
 
+def test_h24_what_is_among_signs_is_found(desk: Desk):
+    body = (
+        'C++20 and the multi-agent runner, don\'t skip node:fs; 50% off (beta), mail user@host, foo AND bar, say "hi"'
+    )
+    stored(desk.memories, {"h24": body.encode(), "other": b"the other and more, for it is here now"})
+    for prompt in ("C++", "multi-agent", "don't", "node:fs", "user@host", "50%", "(beta", "foo AND", "foo NOT bar"):
+        assert paths(desk.memories.recall(prompt)) == ["h24"], prompt
+    for prompt in ("and", "AND", "the", "for it", "what now", "why?"):
+        assert paths(desk.memories.recall(prompt)) == [], prompt
+
+
 def test_h24_a_long_paste_finds_what_it_is_about(project: Memstore):
     noise = " ".join(f"word{number}" for number in range(3_000))
     assert "flaky-upload" in paths(project.recall(f"test_upload_large fails on CI with a tmpfs {noise}"))
@@ -98,7 +109,10 @@ def test_h25_short_words_in_scripts_without_spaces(desk: Desk):
         "en": "the agent generates regression data",
     }
     stored(desk.memories, {name: text.encode() for name, text in texts.items()})
-    wanted = {"備份": "zh", "itgc": "zh", "バックアップ": "ja", "雨": "ja", "백업": "ko", "🚀": "em", "gen-itgc": "zh"}
+    wanted = {
+        "備份": "zh", "資料": "zh", "部署": "zh", "itgc": "zh", "gen-itgc": "zh", "バックアップ": "ja", "雨": "ja",
+        "日": "ja", "백업": "ko", "배포": "ko", "데이터": "ko", "🚀": "em",
+    }  # fmt: skip
     assert {word: paths(desk.memories.recall(word))[:1] for word in wanted} == {w: [n] for w, n in wanted.items()}
     assert paths(desk.memories.recall("猫")) == []
 
@@ -107,12 +121,17 @@ def test_h26_identifiers(desk: Desk):
     stored(
         desk.memories,
         {
-            "ids": b"load_cfg lives in pkg.mod.load_cfg, see src/lib/i18n.ts, DEC-0054, C++20, @scope/pkg, --no-verify",
+            "ids": b"load_cfg lives in pkg.mod.load_cfg, see src/lib/i18n.ts, DEC-0054, v2.10.3, C++20, C#, @scope/pkg,"
+            b" std::vector, HTTPServer, --no-verify, 10.9.8.7, __init__",
             "c-only": b"C is a letter; decimal 0054; verify later; load the cfg",
         },
     )
-    for word in ("load_cfg", "src/lib/i18n.ts", "DEC-0054", "@scope/pkg", "--no-verify", "load_cfg migration plan"):
-        assert paths(desk.memories.recall(word))[0] == "ids"
+    names = (
+        'load_cfg pkg.mod.load_cfg src/lib/i18n.ts i18n.ts DEC-0054 "DEC-0054" v2.10.3 C++ C# @scope/pkg std::vector'
+        " HTTPServer httpserver --no-verify 10.9.8.7 __init__ root@10.9.8.7 10.9.8.7/24 i18n.ts:12 pkg.load_cfg()"
+    )
+    for word in (*names.split(), "load_cfg migration plan", "why does self.load_cfg(path) hang?"):
+        assert paths(desk.memories.recall(word))[:1] == ["ids"], word
 
 
 def test_h33_a_memory_that_speaks_as_the_system_is_told_as_data(desk: Desk):
