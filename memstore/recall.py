@@ -20,7 +20,7 @@ from memstore.core.sought import read_prompt
 from memstore.core.unseen import one_line
 from memstore.recalling import Ranked, ranked_in
 from memstore.store import reader, recalled
-from memstore.store.candidates import Found, found
+from memstore.store.candidates import Found, behind_corrections, found
 from memstore.store.search import Filters
 
 if TYPE_CHECKING:
@@ -140,10 +140,11 @@ def recalled_in(
     """The answer by what the store holds at this moment. `deleted`: whether a file is gone that had been shown."""
     listed = ranked_in(connection, asked.prompt, _LISTED, Filters(scopes=(asked.scope,)))
     late = recalled.picked(connection, asked.session) if asked.unasked and asked.session is not None else []
-    rows = found(connection, late) if late else {}
+    # What was corrected since it was picked brings its correction along.
+    rows = found(connection, behind_corrections(connection, late, Filters(scopes=(asked.scope,)))) if late else {}
     known = {one.memory.id for one in listed}
     listed += [Ranked(row, 0.0, (), 0.0, False) for row in rows.values() if row.id not in known]
-    picked = frozenset(row.id for row in rows.values())
+    picked = frozenset(row.id for key, row in rows.items() if key in late)
     return _Recall(connection, asked, notes, deleted, listed, picked).answer() if listed else Recalled("")
 
 

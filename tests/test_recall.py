@@ -205,6 +205,17 @@ def test_a_session_is_told_each_version_once_until_its_conversation_is_taken_awa
     assert paths(memories.recall("staging port", session="s")) == ["port"]
 
 
+def test_what_was_corrected_since_a_model_picked_it_comes_behind_its_correction(desk: Desk):
+    memories = desk.memories
+    for name, text in (("old", "7443"), ("new", "9443")):
+        memories.write(name, Wanted(body=text, description="a port"))
+    old = memories.show("old")[0].id
+    with memories.store.change() as connection:
+        recalled.pick(connection, "s", [old], 1)
+    memories.supersede("old", "new")
+    assert paths(recall(memories, Asked("go on", "s", unasked=True))) == ["new", "old"]
+
+
 def test_what_would_go_beyond_a_sessions_budget_is_left_for_another(desk: Desk):
     memories = desk.memories
     memories.write("port", Wanted(body="7443", description="staging port"))
