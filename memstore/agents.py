@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from memstore.claude import nearby
-from memstore.claude.agents import Agent, check, committed, existing, without_mentions
+from memstore.claude.agents import Agent, check, committed, existing, mentioned, without_mentions
 from memstore.core.model import INDEX_NAME
 from memstore.errors import FolderTaken, Mendable
 from memstore.store import quick, recalled
@@ -94,6 +94,12 @@ def forget_told(world: World, session: str) -> None:
             continue  # at worst it is not told again
         finally:
             connection.close()
+
+
+def recall_alone(world: World, asked: Asked) -> Recalled | None:
+    """The same where the repository has no memories; None where the prompt names no agent that has some."""
+    named = [] if world.whose else mentioned(asked.prompt, world.cwd, world.environment)
+    return recall_of(world, named, asked) if named else None
 
 
 def recall_of(world: World, named: Sequence[Agent], asked: Asked) -> Recalled:

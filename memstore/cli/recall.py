@@ -11,9 +11,10 @@ from memstore.cli import inputs
 from memstore.cli.state import State, json_option
 from memstore.cli.telling import tell_doubts
 from memstore.cli.terminal import printable
+from memstore.errors import NotFound
 
 if TYPE_CHECKING:
-    from memstore.recall import Candidate
+    from memstore.recall import Candidate, Recalled
     from memstore.recalling import Ranked
 
 
@@ -36,15 +37,14 @@ def recall(
     prompt = " ".join(text)
     if ranked and (explain or session is not None):
         raise click.UsageError(f"{'--explain' if explain else '--session'} goes without --ranked")
-    with state.open() as memories:
-        if ranked:
-            from memstore.recalling import DEFAULT_LIMIT
-            from memstore.recalling import ranked as short_list
+    if ranked:
+        from memstore.recalling import DEFAULT_LIMIT
+        from memstore.recalling import ranked as short_list
 
+        with state.open() as memories:
             _show_ranked(state, short_list(memories, prompt, limit or DEFAULT_LIMIT), tell_doubts(state, memories))
-            return
-        answer = memories.recall(prompt, session=session, most=limit or 5)
-        doubts = tell_doubts(state, memories)
+        return
+    answer, doubts = _answer(state, prompt, session, limit or 5)
     shown = answer.candidates if explain else answer.candidates[: len(answer.sizes)]
     if state.json:
         found = [_shape(one) for one in shown]
@@ -57,6 +57,21 @@ def recall(
         known = " that this session does not know" if session is not None else ""
         more = "" if explain else "; --explain says why, `search` finds more"
         state.note(f"nothing{known} surely bears on that{more}")
+
+
+def _answer(state: State, prompt: str, session: str | None, most: int) -> tuple[Recalled, list[str]]:
+    """What is told, and the doubts about it."""
+    try:
+        with state.open() as memories:
+            return memories.recall(prompt, session=session, most=most), tell_doubts(state, memories)
+    except NotFound:
+        from memstore.agents import recall_alone
+        from memstore.recall import Asked
+
+        alone = recall_alone(state.world(), Asked(prompt, session, most=most))
+        if alone is None:
+            raise
+        return alone, []
 
 
 def _show_ranked(state: State, found: Sequence[Ranked], doubts: list[str]) -> None:

@@ -56,6 +56,11 @@ class Desk:
             self._agents.pop(oldest).close()
         return desk
 
+    @property
+    def world(self) -> World:
+        """Where it is looked from."""
+        return self._world
+
     def agents(self) -> list[Agent]:
         """Those that have a memory of their own here."""
         return existing(self._world.cwd, self._world.environment, self._world.home)

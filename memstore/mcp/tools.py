@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from memstore.agents import recall_alone
 from memstore.app import Memstore
 from memstore.core.daylog import LARGEST as LONGEST_NOTE
 from memstore.core.daylog import moment as local_moment
@@ -32,6 +33,7 @@ from memstore.mcp.names import document, is_index
 from memstore.mcp.pages import page_of, version_cursor
 from memstore.mcp.reading import CHANGED, decoded, documents, doubt, index_text, words_of
 from memstore.outcomes import Saved
+from memstore.recall import Asked, Recalled
 from memstore.sessions import session_of
 
 LARGEST = 102_400
@@ -154,10 +156,17 @@ def memory_recall(desk: Desk, given: Given) -> Answer:
     def step(memories: Memstore) -> Answer:
         # What it is told now its next prompts need not be told; but who asks gets an answer.
         found = memories.recall(prompt, session=session_of(memories.world), again=True, most=limit)
-        note = doubt(memories) or (None if found.text else "nothing surely bears on that; memory_search finds more")
+        return told(found, doubt(memories))
+
+    def told(found: Recalled, note: str | None = None) -> Answer:
+        note = note or (None if found.text else "nothing surely bears on that; memory_search finds more")
         return answer({"found": len(found.memories), "note": note}, *filter(None, [found.text]))
 
-    return _or_nothing(lambda: desk.use(step), lambda: answer({"found": 0}))
+    def alone() -> Answer:
+        asked = Asked(prompt, session_of(desk.world), again=True, most=limit)
+        return told(recall_alone(desk.world, asked) or Recalled(""))
+
+    return _or_nothing(lambda: desk.use(step), alone)
 
 
 def memory_note(desk: Desk, given: Given) -> Answer:

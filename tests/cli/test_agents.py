@@ -22,6 +22,13 @@ def test_every_command_works_on_the_agents_own_memory(run: Run, home: Path):
     assert listed == f"rev:user  1 memory  kept in a store, and shown there  {home}/.claude/agent-memory/rev\n"
 
 
+def test_a_prompt_that_names_an_agent_is_answered_where_the_repository_has_no_memories(run: Run):
+    run("--agent", "rev:user", "write", "port", "It is 7443.", "-d", "the port of staging")
+    assert "> It is 7443." in run("recall", "@agent-rev the port of staging?").out
+    for prompt in ("the port of staging?", "@agent-other the port of staging?"):
+        assert run("recall", prompt).code == exits.NOT_FOUND
+
+
 def test_where_says_that_what_git_keeps_is_only_read(run: Run, tmp_path: Path):
     kept = tmp_path / "shop/.claude/agent-memory/rev"
     kept.mkdir(parents=True)
