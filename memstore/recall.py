@@ -230,7 +230,7 @@ class _Recall:
         current = [memory for memory in allowed if self._listed[memory].memory.superseded_by is None]
         chosen = current[: self._asked.most]
         for memory in current[self._asked.most :]:
-            self._why[memory] = f"{self._asked.most} others come first"
+            self._why[memory] = "another comes first" if len(chosen) == 1 else f"{len(chosen)} others come first"
         for memory in allowed:
             if self._listed[memory].memory.superseded_by is None:
                 continue
