@@ -216,6 +216,18 @@ def test_what_was_corrected_since_a_model_picked_it_comes_behind_its_correction(
     assert paths(recall(memories, Asked("go on", "s", unasked=True))) == ["new", "old"]
 
 
+def test_what_a_session_saw_is_unseen_after_a_compaction_though_its_clock_was_set_back(desk: Desk):
+    desk.memories.write("port", Wanted(body="7443", description="staging port"))
+    with desk.memories.store.change() as connection:
+        connection.execute("INSERT INTO session (id, source, heard, started_at) VALUES ('s', 'startup', 0, 1)")
+        values = (str(desk.folder), "port.md", desk.memories.world.clock())
+        connection.execute("INSERT INTO seen SELECT 's', ?1, ?2, text, 0, ?3 FROM memory", values)
+    assert paths(desk.memories.recall("staging port", session="s")) == []
+    with desk.memories.store.change() as connection:
+        recalled.clear(connection, "s", 1)
+    assert paths(desk.memories.recall("staging port", session="s")) == ["port"]
+
+
 def test_what_would_go_beyond_a_sessions_budget_is_left_for_another(desk: Desk):
     memories = desk.memories
     memories.write("port", Wanted(body="7443", description="staging port"))

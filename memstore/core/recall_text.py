@@ -70,7 +70,8 @@ class Excerpted:
 
 
 def told(memories: Sequence[Excerpted], room: int | None = None) -> tuple[str, tuple[int, ...]]:
-    """The text, and how many bytes each memory takes of it; those that are left out at the end have none.
+    """The text, and how many bytes each memory takes of it, the first one with the frame; those that are left out at
+    the end have none.
 
     `room`: UTF-16 units of the text; None: what the limits of each memory come to. Nothing for no memory.
     """
@@ -79,7 +80,8 @@ def told(memories: Sequence[Excerpted], room: int | None = None) -> tuple[str, t
         blocks = [_block(memory, largest) for memory in chosen]
         text = _framed(blocks)
         if room is None or units(text) <= room:
-            return text, tuple(len(block.encode()) for block in blocks)
+            others = [len(block.encode()) for block in blocks[1:]]
+            return text, (len(text.encode()) - sum(others), *others)
         # Short memories leave their share to long ones, so all limits shrink together.
         largest = largest * 4 // 5
         if largest < _LEAST:

@@ -16,7 +16,12 @@ STATEMENTS = {
         " DO UPDATE SET prompt = excluded.prompt, transcript = excluded.transcript, at = excluded.at"
     ),
     "delivered": "DELETE FROM recall_picked WHERE session = ?1",
-    "cleared": "UPDATE session SET cleared_at = ?2 WHERE id = ?1",
+    "cleared": (
+        # A clock that was set back does not make what the session saw before that newer than this.
+        "UPDATE session SET cleared_at = (SELECT max(at) FROM (SELECT ?2 AS at"
+        " UNION ALL SELECT max(at) FROM seen WHERE session = ?1 UNION ALL SELECT max(at) FROM inbox WHERE session = ?1"
+        " UNION ALL SELECT max(at) FROM operation WHERE session = ?1)) WHERE id = ?1"
+    ),
     "forgotten": "DELETE FROM recalled WHERE session = ?1",
 }
 """Records as in `store/sessions.py`, for `quick.write`."""

@@ -105,7 +105,7 @@ def test_a_line_that_is_too_long_is_cut_within(long: str):
 def test_all_of_it_keeps_to_the_room_and_short_memories_stay_whole():
     long = with_text("\n".join("a line of some length, like most" for _ in range(150)), path="long.md")
     text, sizes = told([PLAIN, long, long, long, long], room=9_000)
-    assert units(text) <= 9_000 and len(sizes) == 5
+    assert units(text) <= 9_000 and len(sizes) == 5 and sum(sizes) == len(text.encode())
     assert "> Staging listens on 7443.\n" in text and text.count("(cut: this is lines 1 to") == 4
     text, sizes = told([PLAIN, long, long], room=600)
     assert units(text) <= 600 and len(sizes) == 1
