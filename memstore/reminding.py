@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -50,11 +51,12 @@ def remind(
             return own
         folders = sessions.folders(connection)
         answer = _answer(connection, asked, world, folders[0] if folders else None)
-        if settings.word("recall.selector") == "model" and has_substance(prompt) and _may_ask(env):
-            transcript = event.transcript if nearby.is_transcript(event.transcript, env) else None
-            record: quick.Record = ("asked", (session, prompt, transcript, world.clock()))
-            if not quick.try_write(connection, recalled.STATEMENTS, [record]):
-                start_picker()
+        with suppress(MemstoreError, quick.Error, OSError):  # what was found counts as told by now
+            if settings.word("recall.selector") == "model" and has_substance(prompt) and _may_ask(env):
+                transcript = event.transcript if nearby.is_transcript(event.transcript, env) else None
+                record: quick.Record = ("asked", (session, prompt, transcript, world.clock()))
+                if not quick.try_write(connection, recalled.STATEMENTS, [record]):
+                    start_picker()
         return answer.text
     except (MemstoreError, quick.Error):
         return ""
