@@ -206,7 +206,7 @@ def status(state: State) -> None:
         return
     facts = [*_facts(found, undecided), *(("asked", _told_asked(*each)) for each in asked)]
     if picks is not None:
-        facts.append(("recall", f"by the words alone, no model picks: {picks}"))
+        facts.append(("recall", f"no model picks memories: {picks}"))
     state.say("\n".join(f"{label + ':':<12}{printable(value)}" for label, value in facts))
     tell_troubles(state, found.files)
 
