@@ -23,6 +23,7 @@ from memstore.world import World
 
 if TYPE_CHECKING:
     from memstore.recall import Asked, Recalled
+    from memstore.recalling import Likeness
 
 _PATIENCE = 100
 """Milliseconds for the lock of one store."""
@@ -102,7 +103,7 @@ def recall_alone(world: World, asked: Asked) -> Recalled | None:
     return recall_of(world, named, asked) if named else None
 
 
-def recall_of(world: World, named: Sequence[Agent], asked: Asked) -> Recalled:
+def recall_of(world: World, named: Sequence[Agent], asked: Asked, likeness: Likeness | None = None) -> Recalled:
     """What the agents' own memories tell of a prompt that names them. What cannot be used tells nothing."""
     from memstore.app import Memstore
     from memstore.recall import Recalled, recall
@@ -112,7 +113,7 @@ def recall_of(world: World, named: Sequence[Agent], asked: Asked) -> Recalled:
     for agent in named:
         try:
             with Memstore.open(world=replace(world, whose=agent.address), make=False) as memories:
-                answer = recall(memories, replace(asked, prompt=prompt, most=left))
+                answer = recall(memories, replace(asked, prompt=prompt, most=left), likeness)
         except Mendable:
             continue
         answers.append(answer)

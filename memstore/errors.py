@@ -5,6 +5,7 @@ MemstoreError
 │   ├── InputRefused             a value that was given cannot be used
 │   │   ├── NameRefused          ... as the name or path of a memory
 │   │   ├── SettingRefused       ... as a setting
+│   │   │   └── ExtraMissing     ... as it needs an optional extra that is not installed, or not as it should be
 │   │   └── ImportRefused        ... as a directory or file to import
 │   ├── NotFound                 no such memory, version, operation or conflict
 │   ├── Conflict                 two writes for one place; nothing was written
@@ -69,6 +70,10 @@ class NameRefused(InputRefused):
 
 class SettingRefused(InputRefused):
     """A setting has a value that cannot be used."""
+
+
+class ExtraMissing(SettingRefused):
+    """A setting needs an optional extra that is not installed, or not as it should be."""
 
 
 class ImportRefused(InputRefused):

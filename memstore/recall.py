@@ -18,7 +18,7 @@ from memstore.core.model import SHELF, Memory
 from memstore.core.recall_text import MEMORIES, SESSION, Excerpted, told
 from memstore.core.sought import read_prompt
 from memstore.core.unseen import one_line
-from memstore.recalling import Ranked, ranked_in
+from memstore.recalling import Likeness, Ranked, likeness_for, ranked_in
 from memstore.store import reader, recalled
 from memstore.store.candidates import Found, behind_corrections, found
 from memstore.store.search import Filters
@@ -85,9 +85,10 @@ class Asked:
     scope: str = SHELF.scope
 
 
-def recall(memories: Memstore, asked: Asked) -> Recalled:
+def recall(memories: Memstore, asked: Asked, likeness: Likeness | None = None) -> Recalled:
     """The answer in a working directory, after a look at the folder and at the very files that are told. What the
-    session is told is kept. Where the prompt names agents that have memories of their own, those answer instead."""
+    session is told is kept. Where the prompt names agents that have memories of their own, those answer instead.
+    `likeness`: what compares by meaning, instead of what the settings ask for."""
     from memstore.files.freshness import has_news
 
     if "@" in asked.prompt and memories.place.agent is None:
@@ -96,13 +97,16 @@ def recall(memories: Memstore, asked: Asked) -> Recalled:
 
         named = mentioned(asked.prompt, memories.world.cwd, memories.world.environment)
         if named:
-            return recall_of(memories.world, named, asked)
+            return recall_of(memories.world, named, asked, likeness or likeness_for(memories))
 
     def now() -> Recalled:
         with memories.store.view() as connection:
-            return recalled_in(connection, asked, notes_in(connection, memories.place.root, memories.world, folder))
+            notes = notes_in(connection, memories.place.root, memories.world, folder)
+            return recalled_in(connection, asked, notes, likeness=likeness)
 
     folder = memories.place.folder
+    if likeness is None:
+        likeness = likeness_for(memories)
     if has_news(memories.store, folder):
         memories.look()
     answer = now()
@@ -135,10 +139,14 @@ def notes_in(connection: Reading, root: Root, world: World, folder: str | None) 
 
 
 def recalled_in(
-    connection: Reading, asked: Asked, notes: Notes, deleted: Callable[[str], bool] = lambda path: False
+    connection: Reading,
+    asked: Asked,
+    notes: Notes,
+    deleted: Callable[[str], bool] = lambda path: False,
+    likeness: Likeness | None = None,
 ) -> Recalled:
     """The answer by what the store holds at this moment. `deleted`: whether a file is gone that had been shown."""
-    listed = ranked_in(connection, asked.prompt, _LISTED, Filters(scopes=(asked.scope,)))
+    listed = ranked_in(connection, asked.prompt, _LISTED, Filters(scopes=(asked.scope,)), likeness)
     late = recalled.picked(connection, asked.session) if asked.unasked and asked.session is not None else []
     # What was corrected since it was picked brings its correction along.
     rows = found(connection, behind_corrections(connection, late, Filters(scopes=(asked.scope,)))) if late else {}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memstore.core.ranking import MOST_READ, Reason, Scored, explain, favour_own, rank
+from memstore.core.ranking import MOST_COMPARED, MOST_READ, Reason, Scored, explain, favour_own, rank, weigh
 from memstore.core.sought import read_prompt
-from memstore.store.candidates import Found, behind_corrections, bodies, candidates, found
+from memstore.store.candidates import Found, behind_corrections, bodies, candidates, found, written
 from memstore.store.search import Filters
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from memstore.store.connection import Reading
 
 DEFAULT_LIMIT = 10
+
+Likeness = Callable[[str, Sequence[str]], Sequence[float]]
+"""How alike a prompt and each of some texts are in meaning, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +42,11 @@ def ranked(
     from memstore.files.freshness import has_news  # a hook ranks without it
 
     chosen = filters or Filters(scopes=(memories.shelf.scope,))
-    folder = memories.place.folder
+    folder, likeness = memories.place.folder, likeness_for(memories)
 
     def now() -> list[Ranked]:
         with memories.store.view() as connection:
-            return ranked_in(connection, text, limit, chosen)
+            return ranked_in(connection, text, limit, chosen, likeness)
 
     if has_news(memories.store, folder):
         memories.look()
@@ -55,17 +59,37 @@ def ranked(
     return [one for one in result if one.memory.path not in gone] if gone else result
 
 
-def ranked_in(connection: Reading, text: str, limit: int, filters: Filters) -> list[Ranked]:
+def likeness_for(memories: Memstore) -> Likeness | None:
+    """What compares by meaning, where the setting `recall.semantic` asks for it. Raises ExtraMissing where it cannot be
+    had. A hook does not ask: it would have to load it each time."""
+    from memstore.store.settings import load
+
+    with memories.store.view() as connection:
+        settings = load(memories.place.home.path, memories.world.environment, connection)
+    if not settings.flag("recall.semantic"):
+        return None
+    from memstore.semantic import installed
+
+    return installed().likeness
+
+
+def ranked_in(
+    connection: Reading, text: str, limit: int, filters: Filters, likeness: Likeness | None = None
+) -> list[Ranked]:
     """The same from a view of the store alone: what the folder may tell by now is not asked."""
     prompt = read_prompt(text)
     if not prompt.sought or limit < 1:
         return []
     pool = candidates(connection, prompt.sought, filters)
-    scored = rank(pool, max(limit, MOST_READ))
+    scored = rank(pool, max(limit, MOST_READ if likeness is None else MOST_COMPARED))
     if prompt.own:
         first = scored[:MOST_READ]
         texts = bodies(connection, [one.candidate.key for one in first if one.passage is not None])
         scored = favour_own(first, texts) + scored[MOST_READ:]
+    if likeness is not None and scored:
+        compared = [one.candidate.key for one in scored[:MOST_COMPARED]]
+        known = written(connection, compared)
+        scored = weigh(scored, likeness(text, [known[key] for key in compared]))
     keys = behind_corrections(connection, [one.candidate.key for one in scored], filters)[:limit]
     rows = found(connection, keys)
     shown = [one for one in scored if one.candidate.key in rows]

@@ -1,6 +1,6 @@
 # Sourced by the scripts beside it, with $root set to the checkout.
 #
-#   ready run|dev|client    makes $venv hold exactly what scripts/locks/<which>.txt says, and sets $python
+#   ready run|dev|client|semantic    makes $venv hold exactly what scripts/locks/<which>.txt says, and sets $python
 #
 # The everyday case costs one `cmp`; everything else is done by scripts/setup.py.
 

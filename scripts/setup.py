@@ -1,6 +1,6 @@
 """Makes the virtual environment that the other scripts run in. Standard library only.
 
-    setup.py run|dev|client VENV
+    setup.py run|dev|client|semantic VENV
 
 Installs exactly what scripts/locks/<which>.txt pins, then leaves a copy of that file in the environment: as
 long as the two are equal, there is nothing to do. Two that start at once take turns on a lock that the kernel
@@ -16,8 +16,9 @@ import subprocess
 import sys
 
 LOCKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "locks")
-SATISFIES = {"run": ("run",), "dev": ("run", "dev"), "client": ("client",)}
-"""dev holds all that run holds. client is the real client alone, for an environment of its own."""
+SATISFIES = {"run": ("run",), "dev": ("run", "dev"), "client": ("client",), "semantic": ("run", "dev", "semantic")}
+"""dev holds all that run holds, semantic all that dev holds. client is the real client alone. The last two are for
+environments of their own."""
 
 PIP_ELSEWHERE = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_REQUIREMENT", "PIP_CONSTRAINT")
 """Settings of the person's own pip that would put the packages somewhere else, or other packages in."""

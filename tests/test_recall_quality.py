@@ -17,6 +17,7 @@ from memstore.core.frontmatter import compose
 from memstore.core.ids import uuid7
 from memstore.core.model import SHELF, Provenance
 from memstore.recalling import ranked
+from memstore.semantic import is_installed
 from memstore.world import World
 
 SETS = sorted((Path(__file__).parent / "data" / "recall").glob("*.json"), key=lambda path: path.name)
@@ -62,6 +63,16 @@ def test_nearly_every_query_of_a_set_has_its_memory_first(memories: Memstore, pa
     _, asked = read(path)
     missed = [one for one in asked if [hit.memory.path for hit in ranked(memories, one.text, 1)] != [one.answer]]
     assert len(missed) <= (1 - SHARE) * len(asked), missed
+
+
+@pytest.mark.skipif(not is_installed(), reason="memstore[semantic] is not installed")
+@pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
+def test_meaning_takes_no_memory_of_another_script_from_its_place(
+    memories: Memstore, path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    environment = {**memories.world.environment, "MEMSTORE_RECALL_SEMANTIC": "true"}
+    monkeypatch.setattr(memories, "world", replace(memories.world, environment=environment))
+    test_nearly_every_query_of_a_set_has_its_memory_first(memories, path)
 
 
 def test_the_sets_hold_at_least_two_hundred_queries():

@@ -108,6 +108,10 @@ _KEYS = (
         "who picks them: the prompt's words alone, or a model besides, whose picks come with the next prompt",
         ("words", "model"), personal=True,
     ),
+    Key(
+        "recall.semantic", "bool", False,
+        "whether the meaning of texts counts besides their words, where the extra `semantic` is installed; in no hook",
+    ),
     Key("model.recall", "text", DEFAULT_MODEL, "the model that picks memories for a prompt"),
     Key("assistant.enabled", "bool", False, "whether agents run as assistants, which keep a log of the day"),
 )  # fmt: skip

@@ -18,6 +18,7 @@ import apsw
 from memstore.core.ranking import BODY, Candidate, Hits, Pool
 from memstore.core.sought import Sought, Spelling
 from memstore.store.connection import many
+from memstore.store.reader import text_content
 from memstore.store.search import ROWS, Filters, RankedRow, condition, corrections_first, estimated_rows, quoted
 
 MOST = 200
@@ -80,6 +81,16 @@ def bodies(connection: apsw.Connection, keys: Sequence[int]) -> dict[int, str]:
     """The terms of these memories' bodies, parted by spaces."""
     statement = f"SELECT memory, body FROM search_document WHERE memory IN ({','.join('?' * len(keys))})"
     return dict(connection.execute(statement, tuple(keys)))
+
+
+def written(connection: apsw.Connection, keys: Sequence[int]) -> dict[int, str]:
+    """The texts of these memories, as somebody wrote them."""
+    statement = (
+        "SELECT m.pk, t.content FROM memory AS m JOIN text AS t ON t.id = m.text"
+        f" WHERE m.pk IN ({','.join('?' * len(keys))})"
+    )
+    rows = many(connection, statement, tuple(keys))
+    return {key: text_content(content).decode("utf-8", "replace") for key, content in rows}
 
 
 def found(connection: apsw.Connection, keys: Sequence[int]) -> dict[int, Found]:

@@ -1,14 +1,17 @@
 """Recall: how often the evidence is among the first memories of the short-list, on public data (`--data DIR`), beside
 plain ways on the same texts; and how long the short-list takes, there and for a long prompt in a large store.
 
-Every question goes through `memstore.recalling.ranked`, which `memstore recall --ranked` calls.
+Every question goes through `memstore.recalling.ranked`, which `memstore recall --ranked` calls; where the extra is
+installed (`scripts/semantic bench`) once more with the setting `recall.semantic`.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from memstore.app import Memstore
@@ -16,6 +19,7 @@ from memstore.core.changes import ChangeSet, Create
 from memstore.core.frontmatter import compose
 from memstore.core.model import SHELF, Provenance
 from memstore.recalling import Ranked, ranked
+from memstore.semantic import is_installed
 from scripts.benchmarks.corpus import Corpus
 from scripts.benchmarks.measure import Limit, Row, middle, percentile, value, workplace, world_in
 from scripts.benchmarks.plain import plain_ways
@@ -24,7 +28,7 @@ from scripts.benchmarks.writes import Ids, filled
 
 _SMALL_MS, _LARGE_MS = 5.0, 25.0
 _TARGETS = {"LongMemEval-S sessions": (97.5, 98.5), "LoCoMo sessions": (92.5, 96.5), "LoCoMo turns": (62.5, 69.5)}
-_OURS = "memstore"
+_OURS, _SEMANTIC = "memstore", "memstore[semantic]"
 _WHO = Provenance("import", "bench")
 
 
@@ -37,6 +41,8 @@ class _Figures:
     recalled: list[float] = field(default_factory=list)
     reciprocal: list[float] = field(default_factory=list)
     milliseconds: list[float] = field(default_factory=list)
+    first: list[float] = field(default_factory=list)
+    """The milliseconds of the first question that is asked of a store."""
 
     def add(self, found: Sequence[str], evidence: frozenset[str], milliseconds: float) -> None:
         """The keys that were found, and those that hold the answer."""
@@ -59,7 +65,7 @@ def recalls(quick: bool, data: str | None = None) -> list[Row]:
         ]
         for name, cases in sets:
             rows += _set_rows(name, cases, 5 if quick else None)
-    return rows + _large(1_000 if quick else 10_000, 10 if quick else 50)
+    return rows + _large(1_000 if quick else 10_000, 10 if quick else 50) + _loading()
 
 
 def _set_rows(name: str, cases: Iterable[Case], most: int | None) -> list[Row]:
@@ -70,7 +76,7 @@ def _set_rows(name: str, cases: Iterable[Case], most: int | None) -> list[Row]:
         _ask(case, figures)
     if not figures:
         return []
-    ours = figures.pop(_OURS)
+    ours, semantic = figures.pop(_OURS), figures.pop(_SEMANTIC, None)
     five, ten = _TARGETS[name]
     title = f"{name} ({len(ours.first_five):,} questions)"
     best_five, best_ten = (max(_percent(one.first_five) for one in figures.values()),
@@ -86,6 +92,12 @@ def _set_rows(name: str, cases: Iterable[Case], most: int | None) -> list[Row]:
             value("<", _SMALL_MS),
         ),
     ]
+    if semantic is not None:
+        rows += _way_rows(title, _SEMANTIC, semantic, None)
+        first = (
+            f"{title}: {_SEMANTIC}: one prompt, p50 (its first time, nothing read yet: {middle(semantic.first):.0f})"
+        )
+        rows.append(_row(first, middle(semantic.milliseconds), "ms"))
     for way, found in figures.items():
         rows += _way_rows(title, way, found, None)
     return rows
@@ -124,6 +136,19 @@ def _ask(case: Case, figures: dict[str, _Figures]) -> None:
             )
             for way, find in ways.items():
                 figures.setdefault(way, _Figures()).add(find(question.text), question.evidence, 0.0)
+        if is_installed():
+            _ask_semantic(memories, case, keys, figures.setdefault(_SEMANTIC, _Figures()))
+
+
+def _ask_semantic(memories: Memstore, case: Case, keys: dict[str, str], figures: _Figures) -> None:
+    environment = {**memories.world.environment, "MEMSTORE_RECALL_SEMANTIC": "true"}
+    memories.world = replace(memories.world, environment=environment)
+    begin = time.perf_counter_ns()
+    ranked(memories, case.questions[0].text, 10)
+    figures.first.append((time.perf_counter_ns() - begin) / 1e6)
+    for question in case.questions:
+        found, taken = _timed(memories, question.text)
+        figures.add([keys[one.memory.path] for one in found], question.evidence, taken)
 
 
 def _timed(memories: Memstore, prompt: str) -> tuple[list[Ranked], float]:
@@ -134,6 +159,33 @@ def _timed(memories: Memstore, prompt: str) -> tuple[list[Ranked], float]:
         found = ranked(memories, prompt, 10)
         taken.append((time.perf_counter_ns() - begin) / 1e6)
     return found, middle(taken)
+
+
+def _loading() -> list[Row]:
+    """What the extra costs a process before its first answer; whether it is there at all."""
+    if not is_installed():
+        return [_row(f"{_SEMANTIC}: installed (it is not: `scripts/semantic bench` has it)", 0, "")]
+    taken, sizes = zip(*(_loaded_once() for _ in range(5)), strict=True)
+    return [
+        _row(f"{_SEMANTIC}: loaded and a first text read, in a process of its own", middle(taken), "ms"),
+        _row(f"{_SEMANTIC}: the memory that this adds to the process", middle(sizes), "MB"),
+    ]
+
+
+def _loaded_once() -> tuple[float, float]:
+    script = (
+        "import time\n"
+        "from memstore import semantic\n"
+        "def peak():\n"
+        "    with open('/proc/self/status') as file:\n"
+        "        return next(int(line.split()[1]) for line in file if line.startswith('VmHWM')) / 1024\n"
+        "begin, before = time.perf_counter(), peak()\n"
+        "semantic.installed().likeness('tea', ['Tuesdays are for tea.'])\n"
+        "print((time.perf_counter() - begin) * 1000, peak() - before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    milliseconds, megabytes = map(float, done.stdout.split())
+    return milliseconds, megabytes
 
 
 def _stored(memories: Memstore, units: Sequence[Unit]) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from memstore.app import Memstore
 from tests.cli.conftest import Run
 
@@ -52,6 +54,18 @@ def test_a_session_is_told_a_version_once(run: Run):
     again = run("recall", "--session", "s", "staging port")
     assert again.out == "" and again.err.startswith("nothing that this session does not know surely bears on that; ")
     assert "port.md: this session was told this version" in run("recall", "--session", "s", "--explain", "staging").out
+
+
+def test_an_extra_that_is_not_installed_is_asked_for_with_the_step(run: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("memstore.semantic.is_installed", lambda: False)
+    run("write", "port", "7443", "-d", "staging port")
+    assert run("config", "set", "recall.semantic", "true").code == 0
+    for asked in (("recall", "staging"), ("recall", "--ranked", "staging")):
+        found = run(*asked)
+        assert (found.code, found.out) == (2, "") and "pip install 'wordllama" in found.err
+    assert "7443" in run("search", "staging").out
+    run("config", "unset", "recall.semantic")
+    assert "7443" in run("recall", "staging").out
 
 
 def test_every_way_gives_the_same_answer(run: Run, repo: object):

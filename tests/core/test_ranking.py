@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memstore.core.ranking import Candidate, Pool, explain, favour_own, rank
+from memstore.core.ranking import Candidate, Pool, Scored, explain, favour_own, rank, weigh
 from memstore.core.sought import Sought, Spelling
 
 
@@ -91,6 +91,21 @@ def test_reasons_name_what_was_found_and_where_the_weightiest_first():
         ("w0", ("body",), 2, False),
         ("w2", ("description",), 1, True),
     ]
+
+
+def scored(*scores: float) -> list[Scored]:
+    return [Scored(candidate(key), score, None) for key, score in enumerate(scores, 1)]
+
+
+def test_likeness_is_added_as_a_share_of_the_best_score():
+    found = weigh(scored(10.0, 8.0, 2.0), [0.0, 1.0, 0.5])
+    assert [(one.candidate.key, round(one.score, 6)) for one in found] == [(2, 8.6), (1, 7.0), (3, 2.9)]
+
+
+def test_what_was_not_compared_keeps_its_place_behind_and_odd_values_stay_within_bounds():
+    found = weigh(scored(10.0, 9.0, 9.0, 8.0), [-5.0, 7.0])
+    assert [(one.candidate.key, round(one.score, 6)) for one in found] == [(2, 9.3), (1, 7.0), (3, 6.3), (4, 5.6)]
+    assert weigh([], []) == []
 
 
 def test_without_candidates_nothing_is_ranked():

@@ -44,6 +44,7 @@ def test_the_defaults_are_those_of_a_fresh_start():
         "dream.turns": 30,
         "recall.enabled": True,
         "recall.selector": "words",
+        "recall.semantic": False,
         "model.recall": DEFAULT_MODEL,
         "assistant.enabled": False,
     }

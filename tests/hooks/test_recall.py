@@ -125,6 +125,12 @@ def test_nothing_is_told_while_it_is_paused_or_switched_off(shop: Desk):
     assert asks(session) == ""
 
 
+def test_meaning_is_never_asked_for_by_a_hook(shop: Desk):
+    session = Session(shop, "s", variables={"MEMSTORE_RECALL_SEMANTIC": "true"})
+    session.starts()
+    assert "> Staging listens on 7443." in asks(session)  # also where the extra for it is not installed
+
+
 def test_words_of_tools_are_not_told_unasked(shop: Desk):
     made = Create("page", SHELF, "page.md", compose("page", "the tunnel of staging", "reference", "run cleanup.sh"))
     shop.memories.store.apply(ChangeSet("op", "test", shop.memories.world.clock(), Provenance("tool", "t"), (made,)))

@@ -46,11 +46,14 @@ def test_locks_pin_every_dependency_and_agree_with_each_other():
     assert {normal(wanted) for wanted in project["dependencies"]} <= run.keys()
     assert {normal(wanted) for wanted in project["optional-dependencies"]["dev"]} <= dev.keys()
     assert run.items() <= dev.items()
+    more = pins("semantic.txt")
+    assert {normal(wanted) for wanted in project["optional-dependencies"]["semantic"]} <= more.keys()
+    assert not more.keys() & dev.keys()
 
 
 def test_locks_name_no_host_and_no_machine():
-    for name in ("run.txt", "dev.txt", "client.txt"):
-        text = (ROOT / "scripts" / "locks" / name).read_text(encoding="utf-8")
+    for name in ("run.txt", "dev.txt", "client.txt", "semantic.txt"):
+        text = (ROOT / "scripts" / "locks" / name).read_text(encoding="utf-8").removeprefix("-r dev.txt\n")
         for line in text.split("\n"):
             assert re.fullmatch(r"|[A-Za-z0-9._-]+==\S+( ; [^\\/:]+)? \\| +--hash=sha256:[0-9a-f]{64}( \\)?", line), (
                 line

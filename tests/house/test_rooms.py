@@ -21,11 +21,17 @@ ONLY_IN = {
     "anthropic": r"memstore/jobs/llm\.py|memstore/memory_tool\.py",
     "mcp": r"memstore/mcp/",
     "mcp_types": r"memstore/mcp/",
+    "numpy": r"memstore/semantic\.py",
+    "tokenizers": r"memstore/semantic\.py",
+    "wordllama": r"(?!)",
     "sqlite3": r"(?!)",
     "sqlite_utils": r"(?!)",
 }
 
-HEAVY = {"anthropic", "filelock", "mcp", "mcp_types", "merge3", "platformdirs", "rich", "watchfiles", "yaml"}
+HEAVY = {
+    *("anthropic", "filelock", "mcp", "mcp_types", "merge3", "numpy", "platformdirs", "rich", "tokenizers"),
+    *("watchfiles", "yaml"),
+}
 """Imported inside the function that needs them: a search or a hook does not pay for them."""
 
 DOORS = {
