@@ -152,6 +152,8 @@ def test_what_git_keeps_is_known_from_its_own_list(shop: Path):
     git(shop, "add", "-N", ".")  # a list of another version, with longer entries
     assert committed(str(rev)) and not committed(str(other))
     git(shop, "update-index", "--index-version", "4")
+    assert committed(str(rev)) and committed(str(deep)) and not committed(str(other))
+    git(shop, "update-index", "--split-index")
     assert committed(str(other)), "a list that is not read may say so"
 
 
