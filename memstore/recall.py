@@ -9,7 +9,7 @@ session was told, and that its caller does.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -74,7 +74,7 @@ class Recalled:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A prompt, and for whom. `session`: what it knows is left out, unless `again`. `unasked`: nobody asked for it.
-    `room`: UTF-16 units of the text."""
+    `room`: UTF-16 units of the text. `whose`: the agent whose own memory is asked."""
 
     prompt: str
     session: str | None = None
@@ -83,6 +83,7 @@ class Asked:
     most: int = MEMORIES
     room: int | None = None
     scope: str = SHELF.scope
+    whose: str = ""
 
 
 def recall(memories: Memstore, asked: Asked, likeness: Likeness | None = None) -> Recalled:
@@ -104,7 +105,7 @@ def recall(memories: Memstore, asked: Asked, likeness: Likeness | None = None) -
             notes = notes_in(connection, memories.place.root, memories.world, folder)
             return recalled_in(connection, asked, notes, likeness=likeness)
 
-    folder = memories.place.folder
+    folder, asked = memories.place.folder, replace(asked, whose=memories.world.whose)
     if likeness is None:
         likeness = likeness_for(memories)
     if has_news(memories.store, folder):
@@ -278,5 +279,5 @@ class _Recall:
             notes.insert(0, f"superseded by {one_line(correction, 200)}: no longer so")
         return Excerpted(
             shown.path, shown.name, shown.description, shown.type, shown.origin, shown.token, head.state.content,
-            tuple(notes),
+            tuple(notes), self._asked.whose,
         )  # fmt: skip

@@ -69,6 +69,7 @@ def _may_ask(env: Mapping[str, str]) -> bool:
 
 
 def _answer(connection: quick.Connection, asked: Asked, world: World, folder: str | None) -> Recalled:
+    asked = replace(asked, whose=world.whose)
     connection.execute("BEGIN")  # all of one moment
     try:
         files = _Files(connection, folder)

@@ -37,6 +37,7 @@ _LEAST: Final = 400
 _LONGEST_WORDS = 300
 _QUOTE = "> "
 _PLAIN_PATH = re.compile(r"[\w.][\w./@+-]*")
+_PLAIN_WHOSE = re.compile(r"[\w.:-]*")
 _MARK = 12
 _WORDS_OF = {
     "person": "words of a person",
@@ -57,7 +58,8 @@ _TAG = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Excerpted:
-    """A memory that is to be told. `notes`: what is to be said beside it, such as its age, in our words."""
+    """A memory that is to be told. `notes`: what is to be said beside it, such as its age, in our words. `whose`: the
+    agent whose own memory it is from."""
 
     path: str
     name: str
@@ -67,6 +69,7 @@ class Excerpted:
     token: str
     content: bytes
     notes: tuple[str, ...] = ()
+    whose: str = ""
 
 
 def told(memories: Sequence[Excerpted], room: int | None = None) -> tuple[str, tuple[int, ...]]:
@@ -107,7 +110,8 @@ def _framed(blocks: Sequence[str]) -> str:
 
 def _block(memory: Excerpted, largest: int) -> str:
     path = _plain(memory.path)
-    command = f", or `memstore show {path}`"
+    whose = f"--agent {memory.whose} " if memory.whose else ""
+    command = f", or `memstore {whose}show {path}`" if _PLAIN_WHOSE.fullmatch(memory.whose) else ""
     if not _PLAIN_PATH.fullmatch(memory.path):
         # Its line must not look like one of the index, and no shell is to read it.
         path, command = f'"{path}"', ""
@@ -120,7 +124,8 @@ def _block(memory: Excerpted, largest: int) -> str:
     )
     lines, shown = _lines(split(memory.content)[1].decode("utf-8", "replace"), largest)
     if shown:
-        lines.append(f"(cut: this is {shown}; the rest: {path} in the memory folder{command})")
+        folder = "its agent's memory folder" if memory.whose else "the memory folder"
+        lines.append(f"(cut: this is {shown}; the rest: {path} in {folder}{command})")
     return "\n".join([f"{path}{kind}{named}{description}\n({beside})", *lines])
 
 

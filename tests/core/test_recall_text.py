@@ -89,6 +89,8 @@ def test_a_long_memory_is_cut_at_a_line_and_says_so_with_its_path():
     text, (size,) = told([with_text("\n".join(f"line {number}" for number in range(1, 1001)))])
     shown = [line for line in text.splitlines() if line.startswith("> ")]
     assert len(shown) == LINES and f"(cut: this is lines 1 to {LINES} of 1000; the rest: port.md in" in text
+    own, _ = told([replace(with_text("line\n" * 1000), whose="rev:user")])
+    assert "port.md in its agent's memory folder, or `memstore --agent rev:user show port.md`)" in own
     wide, (size,) = told([with_text("\n".join("x" * 99 for _ in range(100)))])
     shown = [line for line in wide.splitlines() if line.startswith("> ")]
     assert sum(len(line) + 1 for line in shown) <= BYTES < size + 400 and all(line == "> " + "x" * 99 for line in shown)
