@@ -62,11 +62,14 @@ def _with_whole_paths(index: bytes) -> bytes | None:
 
 
 def _number(index: bytes, at: int) -> tuple[int, int]:
-    """A number that git writes in as many bytes as it takes, and where it ends."""
+    """A number that git writes in as many bytes as it takes, and where it ends.
+
+    One of too many is more than any path has.
+    """
     found = 0
     for place in range(at, at + _DIGITS):
         found = found << 7 | index[place] & 0x7F
         if not index[place] & 0x80:
             return found, place + 1
         found += 1
-    raise ValueError("no path is as long as that")
+    return _LARGEST + 1, at + _DIGITS
