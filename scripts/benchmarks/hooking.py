@@ -22,7 +22,7 @@ _PATIENCE = 30.0
 
 def hooks(quick: bool) -> list[Row]:
     """In a project of 200 memories."""
-    rounds = 10 if quick else 60
+    rounds = 10 if quick else 40
     with workplace() as directory:
         world = world_in(directory)
         with Memstore.open(world=world) as app:
@@ -46,6 +46,7 @@ def hooks(quick: bool) -> list[Row]:
             lambda _: hook.run("SessionEnd", reason="other"),
             lambda _: subprocess.run([sys.executable, "-c", "pass"], check=True),
             before=lambda number: hook.prepare(number, store),
+            between=lambda _: _rest(store),  # of what an earlier hook started none pays
         )
         _rest(store)
     baseline = middle(nothing)
@@ -114,7 +115,7 @@ def _rest(store: str) -> None:
     """Waits until no worker is at work: two cores would otherwise be shared with it."""
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
-        time.sleep(0.1)
+        time.sleep(0.05)
         locks = (f"{kind}-{turn}" for kind in ("work", "extract") for turn in ("next", "now"))
         if all(_is_free(os.path.join(store, name)) for name in locks):
             return

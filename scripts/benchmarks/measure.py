@@ -68,10 +68,12 @@ def value(sense: Literal["<=", "<", ">="], limit: float) -> Limit:
     return Limit("measured", sense, limit)
 
 
-def interleaved(rounds: int, *steps: Step, warm: int = 3, before: Step | None = None) -> list[list[float]]:
+def interleaved(
+    rounds: int, *steps: Step, warm: int = 3, before: Step | None = None, between: Step | None = None
+) -> list[list[float]]:
     """The milliseconds of each step in each round. The steps take turns, and who begins changes every round.
 
-    `before`: what is done ahead of each round, and not timed.
+    `before`: what is done ahead of each round, `between` ahead of each step; neither is timed.
     """
     taken: list[list[float]] = [[] for _ in steps]
     order = list(range(len(steps)))
@@ -79,6 +81,8 @@ def interleaved(rounds: int, *steps: Step, warm: int = 3, before: Step | None = 
         if before is not None:
             before(number)
         for at in order if number % 2 else order[::-1]:
+            if between is not None:
+                between(number)
             begin = time.perf_counter_ns()
             steps[at](number)
             if number >= 0:

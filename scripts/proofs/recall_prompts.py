@@ -15,8 +15,8 @@ from scripts.benchmarks.measure import workplace, world_in
 from scripts.proofs.outcome import Outcome, Size
 
 NAME = "recall"
-FLOOR = {"prompts": 1_000, "prompts that were told something": 100}
-FULL = {"prompts": 10_000, "prompts that were told something": 1_000}
+FLOOR = {"prompts": 1_000, "prompts that were told something": 50}
+FULL = {"prompts": 10_000, "prompts that were told something": 500}
 
 _SCRIPTS = (
     (0x20, 0x7F), (0x20, 0x7F), (0xA0, 0x250), (0x370, 0x530), (0x590, 0x700), (0x900, 0xE00), (0xE01, 0x1100),
