@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.skips import pytest_runtest_logreport, pytest_sessionfinish, pytest_terminal_summary
+
+__all__ = ["home", "pytest_runtest_logreport", "pytest_sessionfinish", "pytest_terminal_summary"]
+
 # The everyday run tries the same examples each time, so that it fails for its own change only;
 # `prove` looks for new ones and prints how to repeat a failure.
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, database=None)
