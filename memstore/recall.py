@@ -206,8 +206,7 @@ class _Recall:
         """Those that surely bear on the prompt, and what corrects them."""
         prompt = read_prompt(self._asked.prompt)
         reasons = [one.reasons for one in self._listed.values()]
-        row = self._connection.execute("SELECT count(*) FROM memory WHERE state = 'live'").fetchone()
-        judged = verdicts(prompt.sought, reasons, spread(reasons, int(row[0]) if row else 0))
+        judged = verdicts(prompt.sought, reasons, spread(reasons, recalled.living(self._connection)))
         by_words: dict[str, Verdict] = dict(zip(self._listed, judged, strict=True))
         self._why = {memory: verdict.why for memory, verdict in by_words.items()}
         sure = {memory for memory, verdict in by_words.items() if verdict.sure}

@@ -70,13 +70,10 @@ def _may_ask(env: Mapping[str, str]) -> bool:
 
 def _answer(connection: quick.Connection, asked: Asked, world: World, folder: str | None) -> Recalled:
     asked = replace(asked, whose=world.whose)
-    connection.execute("BEGIN")  # all of one moment
-    try:
+    with recalled.one_moment(connection):
         files = _Files(connection, folder)
         notes = notes_in(connection, find_root(world.cwd), world, folder)
         answer = recalled_in(connection, asked, lambda memory: [*files.notes(memory.path), *notes(memory)], files.gone)
-    finally:
-        connection.execute("ROLLBACK")
     records: list[quick.Record] = [
         ("recalled", (asked.session, memory, token, size, world.clock())) for memory, token, size in answer.shown
     ]

@@ -140,16 +140,6 @@ def dollars(cost: int) -> str:
     return f"${written('budget.day', cost)}"
 
 
-def in_the_way(store: Store, settings: Settings, world: World) -> Hold | None:
-    """Why no model is to be asked now, also where the extraction is switched off and something else wants to ask.
-
-    Raises SettingRefused for a setting that cannot be used.
-    """
-    with store.view() as connection:
-        spent, unknown = _spent(connection, world.clock())
-    return _in_the_way(store, settings, world, spent, unknown)
-
-
 def asked_with(settings: Settings, environment: Mapping[str, str], via: Via) -> list[str]:
     """All that decides whether a model lets itself be asked: by whom, for which model, and as whom."""
     found = [str(settings.get(name)) for name in ("claude", "model.extract", "model.notes")]

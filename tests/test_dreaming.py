@@ -20,7 +20,7 @@ from memstore.claude.consolidate_lock import NAME
 from memstore.dream_standing import By, dream_standing, root_of
 from memstore.dreaming import Dreamed, Dreamer, consider
 from memstore.errors import LeaseHeld, ModelError
-from memstore.standing import in_the_way
+from memstore.standing import allowed
 from memstore.store import leases, runs
 from memstore.store import settings as kept
 from memstore.store.runs import Outcome
@@ -319,9 +319,7 @@ def test_a_credential_that_is_refused_holds_dreams_and_turns_until_it_is_another
     assert outcome(place.dream()) == "failed"
     with pytest.raises(ModelError, match="refused"):
         place.dream()
-    with place.store.view() as connection:
-        settings = kept.load(place.home, place.world.environment, connection)
-    assert in_the_way(place.store, settings, place.world) is not None
+    assert allowed(place.store, place.home, place.world)[1] is not None
     assert len(place.api.asked) == 1
 
 

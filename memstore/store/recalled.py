@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import apsw
 
@@ -66,6 +67,22 @@ def known(connection: apsw.Connection, session: str, memories: Sequence[str]) ->
         for (memory,) in rows:
             found.setdefault(str(memory), how)
     return found
+
+
+@contextmanager
+def one_moment(connection: apsw.Connection) -> Iterator[None]:
+    """All that is read within belongs to one moment of the store."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("ROLLBACK")
+
+
+def living(connection: apsw.Connection) -> int:
+    """How many memories there are."""
+    row = connection.execute("SELECT count(*) FROM memory WHERE state = 'live'").fetchone()
+    return 0 if row is None else int(row[0])
 
 
 def take_asked(connection: apsw.Connection, since: int) -> tuple[str, str, str | None] | None:

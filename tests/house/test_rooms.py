@@ -111,6 +111,18 @@ def test_lines_end_at_newlines_only(module: str):
     assert [call.lineno for name, call in calls(tree(module)) if name.endswith(".splitlines")] == []
 
 
+SQL = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|BEGIN|COMMIT|ROLLBACK|PRAGMA|WITH)\b")
+
+
+@each_module
+def test_sql_stands_in_the_store_alone(module: str):
+    if module.startswith("memstore/store/") or module == "memstore/hook.py":
+        return
+    given = [call for name, call in calls(tree(module)) if name.endswith((".execute", ".executemany"))]
+    texts = [node.value for call in given for node in ast.walk(call) if isinstance(node, ast.Constant)]
+    assert [text for text in texts if isinstance(text, str) and SQL.match(text)] == []
+
+
 @each_module
 def test_only_the_command_line_prints(module: str):
     if not module.startswith("memstore/cli/"):
