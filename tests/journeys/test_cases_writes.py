@@ -7,7 +7,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
@@ -320,7 +319,7 @@ def test_h23_b_syncs_of_200_topics_killed_at_random_moments_take_nothing_of_thei
         _revise_all(desk, number)
         versions = desk.versions()
         process = subprocess.Popen(started, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(chance.uniform(0.15, 0.7))  # anywhere in its life
+        _await_shown(desk, before, process, chance.randrange(-20, 190))
         process.kill()
         killed += process.wait() == -signal.SIGKILL
         _check_whole(desk, before)
@@ -330,6 +329,13 @@ def test_h23_b_syncs_of_200_topics_killed_at_random_moments_take_nothing_of_thei
         assert all(f"round {number}\n" in text.decode() for name, text in desk.files().items() if name[0] == "n")
     assert killed > 2
     assert desk.set_aside() == [] and desk.memories.store.conflicts() == [] and desk.sync().quiet
+
+
+def _await_shown(desk: Desk, before: dict[str, bytes], process: subprocess.Popen[bytes], topics: int) -> None:
+    """Until so many topics have their new text: a share of its work, so that a fast machine is killed inside it too."""
+    waiting = [name for name in before if name[0] == "n"]
+    while process.poll() is None and 200 - len(waiting) < topics:
+        waiting = [name for name in waiting if (desk.folder / name).read_bytes() == before[name]]
 
 
 def _revise_all(desk: Desk, number: int) -> None:
