@@ -316,10 +316,10 @@ class Memstore:
         self, directory: str, *, dry_run: bool = False, progress: Progress | None = None
     ) -> ImportReport:
         """Takes in a directory of memories. Nothing in it changes; a second time nothing is new."""
-        from memstore.files import archive
+        from memstore.files.importing import import_directory
 
         self.files.absorb()
-        report = archive.import_directory(
+        report = import_directory(
             self.store, directory, self.world, self._writer.provenance, dry_run=dry_run, progress=progress
         )
         if not dry_run:
@@ -330,10 +330,10 @@ class Memstore:
         self, directory: str, *, dry_run: bool = False, progress: Progress | None = None
     ) -> ExportReport:
         """Writes all memories and the index into a directory. Files there that the store does not know stay."""
-        from memstore.files import archive
+        from memstore.files.exporting import export_directory
 
         self.files.absorb()
-        return archive.export_directory(self.store, directory, self.world, dry_run=dry_run, progress=progress)
+        return export_directory(self.store, directory, self.world, dry_run=dry_run, progress=progress)
 
     # Conflicts
 

@@ -49,8 +49,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "watch": "watch",
         "conflicts": "conflicts",
         "resolve": "conflicts",
-        "import": "transfer",
-        "export": "transfer",
+        "import": "importing",
+        "export": "exporting",
     },
     "Sessions": {
         "extract": "extract",
@@ -63,7 +63,10 @@ SECTIONS: dict[str, dict[str, str]] = {
         "hook": "hook",
     },
     "Agents": {"mcp": "mcp", "install": "install", "uninstall": "install", "prompt": "prompt"},
-    "Place": {"where": "where", "doctor": "doctor", "trust": "consent", "link": "linking", "demo": "demo"},
+    "Place": {"where": "where", "trust": "consent", "link": "linking", "demo": "demo"},
+    "Upkeep": {
+        "doctor": "doctor",
+    },
 }
 """Command to module of `memstore.cli`. The module has it under its own name, or with `_command` behind it
 where Python uses the word."""
@@ -86,9 +89,10 @@ class Program(click.Group):
         if cmd_name not in _MODULES:
             return None
         module = _load(f"memstore.cli.{_MODULES[cmd_name]}")
-        command = getattr(module, cmd_name, None)
+        name = cmd_name.replace("-", "_")
+        command = getattr(module, name, None)
         if not isinstance(command, click.Command):
-            command = getattr(module, f"{cmd_name}_command")
+            command = getattr(module, f"{name}_command")
         assert isinstance(command, click.Command)
         return command
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from memstore.cli.run_shapes import RUN, RUNS
 from memstore.cli.shaping import Shape
+from memstore.cli.upkeep_shapes import UPKEEP
 
 CONTENT: Shape = {"content": "text", "encoding": "text"}
 MEMORY: Shape = {
@@ -247,6 +248,7 @@ SHAPES: dict[str, Shape] = {
     "check": {"memories": [CHECKED], "notices": ["text"]},
     "agents": {"agents": [AGENT]},
     **RUNS,
+    **UPKEEP,
     "pause": {"paused": ["text"]},
     "resume": {"paused": ["text"]},
     "config": {"settings": [CONFIGURED]},

@@ -12,6 +12,11 @@ from memstore.files.walk import Strange
 from memstore.world import World
 
 
+def ancestry(path: str) -> str:
+    """The name under which the store remembers what it has in common with a directory that it is not shown in."""
+    return f"import:{path}"
+
+
 class Source:
     """`files`: what may be taken in, by path; `skipped`: (path, reason) of the rest. Raises ImportRefused."""
 
