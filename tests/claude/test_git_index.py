@@ -48,7 +48,7 @@ def test_each_path_stands_behind_its_length(repo: Path, version: str):
 
 def test_what_is_no_sound_list_is_none(repo: Path):
     git(repo, "update-index", "--index-version", "4")
-    file, started = repo / ".git" / "index", time.monotonic()
+    file, started = repo / ".git" / "index", time.process_time()
     sound = file.read_bytes()
     head = sound[:12]
     many = b"DIRC\0\0\0\4" + (1 << 20).to_bytes(4)
@@ -65,4 +65,4 @@ def test_what_is_no_sound_list_is_none(repo: Path):
         assert whole_index(str(repo / ".git")) is None
     file.unlink()
     assert whole_index(str(repo / ".git")) == b""
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2

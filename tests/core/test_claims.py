@@ -74,10 +74,10 @@ def test_there_are_only_so_many():
     ["a/", "`", "a", "`a", "a/a.py ", "`f(", "branch `", "`a.a.a", "src/x.py::a.", "[" , "x.py:1", "`(a", "`a::", "#L"],
 )  # fmt: skip
 def test_any_text_is_read_in_time_that_grows_with_it(piece: str):
-    started = time.perf_counter()
+    started = time.process_time()
     claims((piece * 600 + "\n") * 40, 10**6)
     claims((f"{piece} branch" + " " * 1_980 + "`\n") * 100, 10**6)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_what_is_missing_is_told_in_one_line():

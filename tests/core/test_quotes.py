@@ -119,9 +119,9 @@ def test_characters_that_nobody_sees_change_nothing(text: str):
 
 
 def test_a_long_text_of_one_letter_is_searched_in_no_time():
-    before = time.perf_counter()
+    before = time.process_time()
     assert found("a" * 1_000, "a" * 300_000) is None
-    assert time.perf_counter() - before < 2
+    assert time.process_time() - before < 2
 
 
 @pytest.mark.parametrize(

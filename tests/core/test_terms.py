@@ -113,9 +113,9 @@ def test_a_run_of_han_is_a_phrase_and_its_pairs() -> None:
 
 def test_a_long_text_is_worked_in_bounded_time_and_memory() -> None:
     text = "The deploy script reads load_cfg, 部署前先備份資料庫，然後重跑 HTTPServer. " * 15_000
-    started = time.perf_counter()
+    started = time.process_time()
     terms = document_terms(text)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
     tracemalloc.start()
     document_terms(text)
     peak = tracemalloc.get_traced_memory()[1]
@@ -125,10 +125,10 @@ def test_a_long_text_is_worked_in_bounded_time_and_memory() -> None:
 
 @pytest.mark.parametrize("text", ["a" * 1_000_000, "aB+/" * 200_000, "a_" * 300_000, "." * 1_000_000, "é'" * 200_000])
 def test_text_without_spaces_takes_linear_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     document_terms(text)
     parse_query(text)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_a_document_has_three_columns() -> None:
@@ -188,10 +188,10 @@ def test_an_excerpt_is_one_short_line_with_ordered_spans(text: str, typed: str, 
 
 
 def test_an_excerpt_of_a_large_text_is_quick() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     excerpt("lorem ipsum 部署前 dolor sit\n" * 50_000, parse_query("nothing like it"))
     excerpt("w5 " * 50_000, parse_query(" ".join(f"w{number}" for number in range(100))))
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(

@@ -104,9 +104,9 @@ def test_h24_words_that_look_like_a_query_are_words(shelf: Shelf, field: str) ->
     shelf.put_in(field, "x", H24_BODY)
     shelf.put("other", "unrelated", "nothing of it", "quite another text")
     for typed in H24_QUERIES:
-        started = time.perf_counter()
+        started = time.process_time()
         shelf.find(typed)
-        assert time.perf_counter() - started < 1
+        assert time.process_time() - started < 1
     for typed in (
         "multi-agent",
         "don't",
