@@ -47,7 +47,7 @@ def test_locks_pin_every_dependency_and_agree_with_each_other():
     assert {normal(wanted) for wanted in project["optional-dependencies"]["dev"]} <= dev.keys()
     assert run.items() <= dev.items()
     more = pins("semantic.txt")
-    assert {normal(wanted) for wanted in project["optional-dependencies"]["semantic"]} <= more.keys()
+    assert {normal(wanted) for wanted in project["optional-dependencies"]["semantic"]} <= more.keys() | dev.keys()
     assert not more.keys() & dev.keys()
 
 

@@ -19,6 +19,7 @@ ONLY_IN = {
     "apsw": r"memstore/store/|memstore/core/terms\.py|memstore/hook\.py",
     "click": r"memstore/cli/",
     "anthropic": r"memstore/jobs/llm\.py|memstore/memory_tool\.py",
+    "matplotlib": r"memstore/upkeep/plotting\.py",
     "mcp": r"memstore/mcp/",
     "mcp_types": r"memstore/mcp/",
     "numpy": r"memstore/semantic\.py",
@@ -29,7 +30,18 @@ ONLY_IN = {
 }
 
 HEAVY = {
-    *("anthropic", "filelock", "mcp", "mcp_types", "merge3", "numpy", "platformdirs", "rich", "tokenizers"),
+    *(
+        "anthropic",
+        "filelock",
+        "matplotlib",
+        "mcp",
+        "mcp_types",
+        "merge3",
+        "numpy",
+        "platformdirs",
+        "rich",
+        "tokenizers",
+    ),
     *("watchfiles", "yaml"),
 }
 """Imported inside the function that needs them: a search or a hook does not pay for them."""
