@@ -218,6 +218,27 @@ CREATE TABLE pause (
     PRIMARY KEY (scope, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE purge (
+    operation INTEGER PRIMARY KEY REFERENCES operation (seq),
+    what      TEXT NOT NULL CHECK (what IN ('memory', 'secret', 'before')),
+    taken     TEXT NOT NULL,
+    swept_at  INTEGER
+) STRICT;
+
+CREATE TABLE purge_permit (id INTEGER PRIMARY KEY CHECK (id = 1)) STRICT;
+
+CREATE TABLE purge_reach (
+    reached   INTEGER NOT NULL REFERENCES operation (seq),
+    operation INTEGER NOT NULL REFERENCES purge (operation),
+    PRIMARY KEY (reached, operation)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE purged (
+    digest    BLOB NOT NULL,
+    operation INTEGER NOT NULL REFERENCES purge (operation),
+    PRIMARY KEY (digest, operation)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE recall_asked (
     session    TEXT PRIMARY KEY,
     prompt     TEXT NOT NULL,
@@ -509,17 +530,28 @@ CREATE INDEX version_operation ON version (operation);
 
 CREATE INDEX version_text ON version (text);
 
-CREATE TRIGGER line_version_keeps BEFORE UPDATE ON line_version BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+CREATE TRIGGER line_version_keeps BEFORE UPDATE ON line_version WHEN NOT EXISTS (SELECT 1 FROM purge_permit)
+BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
-CREATE TRIGGER line_version_stays BEFORE DELETE ON line_version BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+CREATE TRIGGER line_version_stays BEFORE DELETE ON line_version WHEN NOT EXISTS (SELECT 1 FROM purge_permit)
+BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
-CREATE TRIGGER log_entry_keeps BEFORE UPDATE ON log_entry BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+CREATE TRIGGER log_entry_keeps BEFORE UPDATE ON log_entry WHEN NOT EXISTS (SELECT 1 FROM purge_permit)
+BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
-CREATE TRIGGER log_entry_stays BEFORE DELETE ON log_entry BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+CREATE TRIGGER log_entry_stays BEFORE DELETE ON log_entry WHEN NOT EXISTS (SELECT 1 FROM purge_permit)
+BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
-CREATE TRIGGER operation_keeps BEFORE UPDATE ON operation BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+CREATE TRIGGER operation_keeps BEFORE UPDATE ON operation WHEN NOT EXISTS (SELECT 1 FROM purge_permit)
+BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
 CREATE TRIGGER operation_stays BEFORE DELETE ON operation BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+
+CREATE TRIGGER purge_stays BEFORE DELETE ON purge
+BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+
+CREATE TRIGGER purged_stays BEFORE DELETE ON purged
+BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
 CREATE TRIGGER search_document_delete AFTER DELETE ON search_document BEGIN
     INSERT INTO search_index (search_index, rowid, name, description, body)
@@ -538,14 +570,20 @@ CREATE TRIGGER search_document_update AFTER UPDATE ON search_document BEGIN
     VALUES (new.memory, new.name, new.description, new.body);
 END;
 
-CREATE TRIGGER source_keeps BEFORE UPDATE ON source BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+CREATE TRIGGER source_keeps BEFORE UPDATE ON source WHEN NOT EXISTS (SELECT 1 FROM purge_permit)
+BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
-CREATE TRIGGER source_stays BEFORE DELETE ON source BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+CREATE TRIGGER source_stays BEFORE DELETE ON source WHEN NOT EXISTS (SELECT 1 FROM purge_permit)
+BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
-CREATE TRIGGER text_keeps BEFORE UPDATE ON text BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+CREATE TRIGGER text_keeps BEFORE UPDATE ON text WHEN NOT EXISTS (SELECT 1 FROM purge_permit)
+BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
-CREATE TRIGGER text_stays BEFORE DELETE ON text BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+CREATE TRIGGER text_stays BEFORE DELETE ON text WHEN NOT EXISTS (SELECT 1 FROM purge_permit)
+BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
-CREATE TRIGGER version_keeps BEFORE UPDATE ON version BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+CREATE TRIGGER version_keeps BEFORE UPDATE ON version WHEN NOT EXISTS (SELECT 1 FROM purge_permit)
+BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
 
-CREATE TRIGGER version_stays BEFORE DELETE ON version BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;
+CREATE TRIGGER version_stays BEFORE DELETE ON version WHEN NOT EXISTS (SELECT 1 FROM purge_permit)
+BEGIN SELECT RAISE(ABORT, 'history is append-only'); END;

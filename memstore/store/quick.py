@@ -11,7 +11,7 @@ import sys
 
 import apsw
 
-SCHEMA = 7
+SCHEMA = 8
 """The schema whose tables these statements know; a test compares it with the numbered steps."""
 
 _ENGINE = (3, 51, 3)
