@@ -7,6 +7,7 @@ behind a sign: they are how people write.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _UNSEEN = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
@@ -20,6 +21,15 @@ _SELECTORS = "\ufe0e\ufe0f"
 def visible(text: str) -> str:
     """The text with such characters as `<U+200B>`; tabs and line ends stay."""
     return text if text.isascii() and text.isprintable() else _UNSEEN.sub(_shown, text)
+
+
+def unseen(text: str) -> Iterator[tuple[int, str]]:
+    """Where such characters stand, and which. A carriage return before a line feed is none, nor a mark at the start."""
+    for found in _UNSEEN.finditer(text):
+        at = found.start()
+        ordinary = text.startswith("\r\n", at) or (at == 0 and found[0] == "\ufeff")
+        if not ordinary and _shown(found) != found[0]:
+            yield at, found[0]
 
 
 def one_line(text: str, longest: int) -> str:

@@ -1,0 +1,83 @@
+"""The doctor's look at the texts: headers that cannot be read, and characters that nobody sees.
+
+What somebody wrote is never changed by it. Such characters are made visible wherever memstore shows a text; a session
+that reads the file itself sees what a person does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from memstore.core.findings import Finding
+from memstore.core.frontmatter import read
+from memstore.core.index_values import in_order
+from memstore.core.model import INDEX_NAME
+from memstore.core.unseen import unseen
+from memstore.files.report import counted
+from memstore.store import lines
+from memstore.upkeep.doctor_told import capped
+
+if TYPE_CHECKING:
+    from memstore.app import Memstore
+    from memstore.core.findings import Severity
+
+HEADER = "header"
+HIDDEN = "hidden-text"
+
+_CONTROLS = re.compile(rb"[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
+_SPEAKING = re.compile("[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e0fff]")
+"""Tags, marks that turn text around, and zero-width ones: whole sentences have been hidden in them."""
+
+
+def texts(memories: Memstore) -> Iterator[Finding]:
+    """What is wrong with the texts of the living memories, and with the lines of the index."""
+    headers, hidden = [], []
+    for memory in memories.store.memories(memories.shelf):
+        content = memory.state.content
+        headers += _header(memory.path, content)
+        hidden += _hidden(memory.path, content)
+    with memories.store.view() as connection:
+        rows = in_order(lines.rows(connection, memories.shelf))
+    hidden += _hidden(INDEX_NAME, "\n".join(row.text for row in rows).encode("utf-8", "surrogatepass"))
+    yield from capped(headers)
+    yield from capped(hidden)
+
+
+def _header(path: str, content: bytes) -> list[Finding]:
+    problems = read(content).problems
+    if not problems:
+        return []
+    first, more = problems[0], len(problems) - 1
+    also = f", and {counted(more, 'line')} more" if more else ""
+    return [
+        Finding(
+            HEADER, "warning", f"{path}: line {first.line}: {first.reason}{also}",
+            "what the header says there is not known, so that search and index may lack the name or description",
+            f"mend that line by hand, or write the memory anew: `memstore edit {path}`",
+        )
+    ]  # fmt: skip
+
+
+def _hidden(path: str, content: bytes) -> list[Finding]:
+    if content.isascii() and not _CONTROLS.search(content):
+        return []
+    text = content.decode("utf-8", "replace")
+    found = list(unseen(text))
+    if not found:
+        return []
+    kinds = dict.fromkeys(f"U+{ord(character):04X}" for _, character in found)
+    places = sorted({text.count("\n", 0, at) + 1 for at, _ in found[:100]})
+    where = f"line {places[0]}" if len(places) == 1 else f"lines {places[0]} to {places[-1]}"
+    named = ", ".join(list(kinds)[:5]) + (", …" if len(kinds) > 5 else "")
+    severity: Severity = "warning" if any(_SPEAKING.match(character) for _, character in found) else "note"
+    number = "1 character" if len(found) == 1 else f"{len(found)} characters"
+    show = "`memstore show MEMORY.md`" if path == INDEX_NAME else f"`memstore show {path}`"
+    return [
+        Finding(
+            HIDDEN, severity, f"{path} has {number} that nobody sees, {where}: {named}",
+            "a session reads them, and whole sentences can be hidden in them",
+            f"{show} makes them visible; take out what is not meant by editing the file",
+        )
+    ]  # fmt: skip
