@@ -65,7 +65,10 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Agents": {"mcp": "mcp", "install": "install", "uninstall": "install", "prompt": "prompt"},
     "Place": {"where": "where", "trust": "consent", "link": "linking", "demo": "demo"},
     "Upkeep": {
+        "db": "db",
         "doctor": "doctor",
+        "backup": "backup",
+        "restore-backup": "backup",
     },
 }
 """Command to module of `memstore.cli`. The module has it under its own name, or with `_command` behind it

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from memstore.cli.run_shapes import RUN, RUNS
 from memstore.cli.shaping import Shape
-from memstore.cli.upkeep_shapes import UPKEEP
+from memstore.cli.upkeep_shapes import HOLDS, UPKEEP
 
 CONTENT: Shape = {"content": "text", "encoding": "text"}
 MEMORY: Shape = {
@@ -279,25 +279,6 @@ SHAPES: dict[str, Shape] = {
     "watch": {"files": FILES},  # one such object at once, then one for each look that has news
     "conflicts": {"conflicts": [CONFLICT]},
     "resolve": {"conflict": "text", "resolution": "text", "saved": "saved or null"},
-    "import": {
-        "dry_run": "flag",
-        "source": "text",
-        "noted": [NOTED],
-        "unchanged": ["text"],
-        "duplicates": [{"path": "text", "memory": "text"}],
-        "older": ["text"],
-        "skipped": [REFUSED],
-        "lines": "number",
-        "seq": "number or null",
-    },
-    "export": {
-        "dry_run": "flag",
-        "target": "text",
-        "written": ["text"],
-        "unchanged": ["text"],
-        "kept": [REFUSED],
-        "failed": [REFUSED],
-    },
     "where": {
         "root": "text",
         "root_kind": "text",
@@ -362,6 +343,7 @@ NAMED: dict[str, object] = {
     "version": VERSION,
     "files": FILES,
     "saved": SAVED,
+    "holds": HOLDS,
     "claim": {"store": "text", "root": "text", "ours": "flag"},
     "proxy": {"variable": "text", "host": "text"},
     "credential": {"variable": "text", "kind": "text"},  # API key, token or OAuth token

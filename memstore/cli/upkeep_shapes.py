@@ -4,5 +4,64 @@ from __future__ import annotations
 
 from memstore.cli.shaping import Shape
 
-UPKEEP: dict[str, Shape] = {}
+HOLDS: Shape = {
+    "store": "text",
+    "schema": "number",
+    "memories": "number",
+    "versions": "number",
+    "seq": "number",  # of the newest operation
+    "at": "time",
+}
+"""What a database or a backup holds."""
+
+UPKEEP: dict[str, Shape] = {
+    "backup": {
+        "dry_run": "flag",
+        "file": "text",
+        "bytes": "number",
+        "holds": "holds",
+        "removed": ["text"],
+        "left": [{"path": "text", "reason": "text"}],  # in the default place, but not seen to be backups of this store
+        "notices": ["text"],
+    },
+    "backup --list": {
+        "directory": "text or null",
+        "backups": [{"file": "text", "at": "time", "bytes": "number", "before_restore": "flag"}],
+    },
+    "restore-backup": {
+        "dry_run": "flag",
+        "file": "text",
+        "holds": "holds",
+        "now": "holds or null",  # null: the database cannot be used, and `damage` says why
+        "damage": "text",
+        "forgotten": "number",  # purges since the backup: what they took comes back
+        "before": "text or null",  # the backup of what was there until now
+        "aside": ["text"],  # new names of a database that could not be used
+        "back": ["text"],
+        "files": "files or null",
+        "seq": "number or null",
+    },
+    "import": {
+        "dry_run": "flag",
+        "source": "text",
+        "format": "text",  # as for --format; packed notes are "zip, basic-memory" or "tar, basic-memory"
+        "noted": [{"path": "text", "what": "text", "rule": "number", "detail": "text"}],
+        "unchanged": ["text"],
+        "duplicates": [{"path": "text", "memory": "text"}],
+        "older": ["text"],
+        "skipped": [{"path": "text", "reason": "text"}],
+        "lines": "number",
+        "seq": "number or null",
+    },
+    "export": {
+        "dry_run": "flag",
+        "target": "text",
+        "format": "text",  # dir, zip or json
+        "written": ["text"],  # files; of JSON the memories in it
+        "unchanged": ["text"],
+        "kept": [{"path": "text", "reason": "text"}],
+        "failed": [{"path": "text", "reason": "text"}],
+        "withheld": [{"path": "text", "rule": "text", "line": "number"}],  # each holds a secret
+    },
+}
 """The keys of each of these commands."""

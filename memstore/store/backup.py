@@ -1,0 +1,206 @@
+"""Copies of a whole database, and what is known of one: how much it holds, and whether it is sound.
+
+A copy is made by SQLite's backup API from one view of the store: what others write meanwhile neither waits nor shows.
+It is a file of its own, without a log beside it, and it counts only once it was opened anew and holds the same rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import apsw
+
+from memstore.core.ids import fingerprint
+from memstore.errors import DiskFull, StoreDamaged, StoreUnavailable
+from memstore.store.connection import APPLICATION_ID, Reading, check_engine, many, one, translated
+from memstore.store.plainfile import sync_directory
+from memstore.store.reader import text_content
+
+Step = Callable[[int, int], None]
+"""Called with how many pages are copied, and how many there are."""
+
+_PAGES = 512
+"""Copied at a time: two megabytes."""
+
+_CHECKED_WHOLE = 65_536
+"""Pages up to which SQLite's own check is run on every copy; it would take longer than the copy itself beyond."""
+
+PART = ".part"
+"""The end of a copy's name for as long as it is not whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a database holds. `rows`: how many, by table. `digest`: of all versions and texts. `memories`: the living
+    ones. `operation`: the newest one, made `at` (unix microseconds; 0: there is none)."""
+
+    store: str
+    schema: int
+    rows: tuple[tuple[str, int], ...]
+    digest: bytes
+    memories: int
+    operation: int
+    at: int
+
+    @property
+    def versions(self) -> int:
+        """How many versions of memories."""
+        return dict(self.rows).get("version", 0)
+
+
+def contents(connection: Reading) -> Contents:
+    """What the database of a connection holds. Call it inside a view."""
+    tables = many(connection, "SELECT name FROM pragma_table_list WHERE schema = 'main' AND strict ORDER BY name")
+    rows = tuple((name, _number(connection, f'SELECT count(*) FROM "{name}"')) for (name,) in tables)
+    whole = blake2b(digest_size=32)
+    for version in connection.execute("SELECT memory, number, token, text, operation FROM version ORDER BY pk"):
+        whole.update(repr(version).encode())
+    for number, digest in connection.execute("SELECT id, digest FROM text ORDER BY id"):
+        whole.update(b"%d:" % number + digest)
+    newest = one(connection, "SELECT seq, at FROM operation ORDER BY seq DESC LIMIT 1") or (0, 0)
+    identity = one(connection, "SELECT id FROM store")
+    return Contents(
+        "" if identity is None else identity[0],
+        int(connection.pragma("user_version")),
+        rows,
+        whole.digest(),
+        _number(connection, "SELECT count(*) FROM memory WHERE state = 'live'"),
+        newest[0],
+        newest[1],
+    )
+
+
+def copy(source: Reading, target: str, step: Step | None = None) -> Contents:
+    """Copies the database of a view into `target`, which must not exist, readable by its owner alone; what it holds.
+
+    What was copied is compared with the view before the name appears. Raises FileExistsError and other OSError,
+    StoreDamaged where the copy does not hold what the view shows, StoreUnavailable.
+    """
+    part = target + PART
+    if os.path.lexists(target):
+        raise FileExistsError(None, "there is a file of that name", target)
+    if os.path.lexists(part):  # of one that was killed
+        os.unlink(part)
+    try:
+        pages = _copy_pages(source, part, step)
+        held = contents(source)
+        with opened(part) as made:
+            if contents(made) != held:
+                raise StoreDamaged(f"the copy {part} does not hold what was copied", hint="run `memstore doctor`")
+            check_texts(made, part)
+            if pages <= _CHECKED_WHOLE:
+                check_whole(made, part)
+        sync_file(part)
+        os.link(part, target)
+        os.unlink(part)
+        sync_directory(os.path.dirname(target))
+    except BaseException:
+        remove_copy(part)
+        raise
+    return held
+
+
+def _copy_pages(source: Reading, part: str, step: Step | None) -> int:
+    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+    made = apsw.Connection(part, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
+    try:
+        # A copy that is not whole is thrown away: it needs neither a journal nor the disk's word for each step.
+        made.execute("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF").fetchall()
+        with made.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(_PAGES)
+                if step is not None:
+                    step(backup.page_count - backup.remaining, backup.page_count)
+            pages = backup.page_count
+        # Without a log of its own it can be read where nothing can be written.
+        made.execute("PRAGMA journal_mode = DELETE").fetchall()
+        return pages
+    except apsw.FullError as error:
+        raise DiskFull(f"there is no room for {part}", hint="free some space and repeat the command") from error
+    except apsw.Error as error:
+        raise translated(error, part) from error
+    finally:
+        made.close()
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Reading]:
+    """A copy that nobody writes, for reading. Its name is not followed if it is a link; nothing is made beside it.
+
+    Raises StoreDamaged for what is no database, StoreUnavailable.
+    """
+    check_engine()
+    try:
+        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW)
+    except apsw.Error as error:
+        raise translated(error, path) from error
+    try:
+        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        connection.execute("PRAGMA query_only = ON; PRAGMA cell_size_check = ON")
+        connection.execute("BEGIN")
+        yield connection
+    except apsw.Error as error:
+        raise translated(error, path) from error
+    finally:
+        connection.close()
+
+
+def identity(connection: Reading, path: str) -> str:
+    """The id of the store that this is a copy of. Raises StoreDamaged for another program's database."""
+    row = None
+    if connection.pragma("application_id") == APPLICATION_ID:
+        row = one(connection, "SELECT id FROM store")
+    if row is None:
+        raise StoreDamaged(f"{path} is no copy of a memstore database", hint="see `memstore backup --list`")
+    return str(row[0])
+
+
+def check_texts(connection: Reading, path: str) -> None:
+    """Raises StoreDamaged where a text is not what its digest says."""
+    for number, digest, content in connection.execute("SELECT id, digest, content FROM text"):
+        if fingerprint(text_content(content)) != digest:
+            raise StoreDamaged(f"text {number} in {path} is not what was written", hint="run `memstore doctor`")
+
+
+def check_whole(connection: Reading, path: str) -> None:
+    """SQLite's own check of all pages and rows. Raises StoreDamaged."""
+    found = [str(row[0]) for row in many(connection, "PRAGMA quick_check(1)")]
+    broken = many(connection, "PRAGMA foreign_key_check") if found == ["ok"] else []
+    if found != ["ok"] or broken:
+        told = found[0] if found != ["ok"] else f"a row of {broken[0][0]} refers to nothing"
+        raise StoreDamaged(f"{path} is not sound: {told}", hint="run `memstore doctor`")
+
+
+def remove_copy(path: str) -> None:
+    """Removes a copy and what SQLite may have left beside it."""
+    for name in (path, path + "-journal", path + "-wal", path + "-shm"):
+        if os.path.lexists(name):
+            os.unlink(name)
+
+
+def sync_file(path: str) -> None:
+    """Makes the bytes of a file that nobody has open survive a power cut."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def unwritable(path: str, error: OSError) -> StoreUnavailable:
+    """Why no copy could be made."""
+    import errno
+
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(f"there is no room for {path}", hint="free some space and repeat the command")
+    return StoreUnavailable(f"{path} cannot be made: {error.strerror}", hint="give another place: memstore backup FILE")
+
+
+def _number(connection: Reading, sql: str) -> int:
+    row = one(connection, sql)
+    return 0 if row is None else int(row[0])
