@@ -10,6 +10,8 @@ from memstore.core.index_lines import parse
 from memstore.core.index_values import Entry, Line, in_order
 from memstore.core.names import RESERVED, collision_key
 
+_ANY_ITEM = "- x"
+
 
 class Dangling(NamedTuple):
     """A line that points to nothing. `target`: the file that it names; `by_hand`: it is not one of ours."""
@@ -34,7 +36,9 @@ def examine(rows: Sequence[Line], entries: Mapping[str, Entry], others: Collecti
     that prose links to is not missing in the index.
     """
     ordered = in_order(rows)
-    pieces = parse("\n".join(row.text for row in ordered)) if ordered else ()
+    # A line of ours for a memory that is there is as it should be; what it says is not worth reading.
+    texts = [_ANY_ITEM if row.kind == "auto" and row.memory in entries else row.text for row in ordered]
+    pieces = parse("\n".join(texts)) if ordered else ()
     known = {collision_key(path) for path in (*(entry.path for entry in entries.values()), *others)}
     dangling = []
     named: set[str] = set()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from memstore.core.findings import Finding
 from memstore.errors import Defect, MemstoreError
 from memstore.upkeep import doctor_around, doctor_client, doctor_folder, doctor_index, doctor_texts
+from memstore.upkeep.doctor_look import Look
 
 if TYPE_CHECKING:
     from memstore.app import Memstore
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
     from memstore.world import World
 
 PlaceCheck = Callable[["Place", "World"], Iterable[Finding]]
-StoreCheck = Callable[["Memstore"], Iterable[Finding]]
+StoreCheck = Callable[[Look], Iterable[Finding]]
 
 
-def _leftovers(memories: Memstore) -> Iterator[Finding]:
+def _leftovers(look: Look) -> Iterator[Finding]:
+    memories = look.memories
     return doctor_around.leftovers(memories.place, memories.world, memories.store.knows)
 
 
@@ -56,9 +58,10 @@ _FIXES: Mapping[str, Callable[[Memstore], str]] = {
 def findings(memories: Memstore, told: Callable[[str], None] = lambda _: None) -> list[Finding]:
     """All that these checks find. `told` hears the name of each check before it is made."""
     found = place_findings(memories.place, memories.world, told, store=True)
+    look = Look(memories)
     for name, check in STORE_CHECKS.items():
         told(name)
-        found += _made(name, partial(check, memories))
+        found += _made(name, partial(check, look))
     return found
 
 

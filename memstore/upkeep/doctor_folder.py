@@ -5,7 +5,6 @@ Nothing is changed by looking. A file that is left alone in every sync is named 
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from memstore.upkeep.doctor_told import capped, some
 if TYPE_CHECKING:
     from memstore.app import Memstore
     from memstore.place import Place
+    from memstore.upkeep.doctor_look import Look
     from memstore.world import World
 
 FOLDER = "folder"
@@ -58,61 +58,55 @@ def usable(place: Place, world: World) -> Iterator[Finding]:
                 "what is saved stays in the store, and sessions read older files",
                 f"run `chmod u+wx {folder.path}`, or mount its file system writable; then `memstore sync`",
             )  # fmt: skip
-        if not folder.scan().complete:
-            yield Finding(
-                FOLDER, "warning", f"a directory in the memory folder {folder.path} cannot be listed",
-                "nothing is decided there about files that are gone", "mend its permissions, then run `memstore sync`",
-            )  # fmt: skip
 
 
-def contents(memories: Memstore) -> Iterator[Finding]:
+def contents(look: Look) -> Iterator[Finding]:
     """What lies in the folder and is no memory, although it may have been meant as one."""
-    folder = _opened(memories)
-    if folder is None:
+    folder, found = look.folder(), look.scan
+    if folder is None or found is None:
         return
     with folder:
-        found = folder.scan()
-        left = [path for path in found.temporary if _is_abandoned(folder, path, memories.world.clock() * 1_000)]
+        left = [path for path in found.temporary if _is_abandoned(folder, path, look.memories.world.clock() * 1_000)]
+    if not found.complete:
+        yield Finding(
+            FOLDER, "warning", f"a directory in the memory folder {folder.path} cannot be listed",
+            "nothing is decided there about files that are gone", "mend its permissions, then run `memstore sync`",
+        )  # fmt: skip
     yield from capped(_strange(found))
     yield from capped(_copies(found))
     if left:
         yield Finding(
             LEFT, "note", f"{counted(len(left), 'file')} of a process that died: {some(left)}",
             "a text may lie in it that is nowhere else; a sync takes that in before it removes the file",
-            "run `memstore sync`", fix=memories.store.writable and memories.store.refusal is None,
+            "run `memstore sync`", fix=look.mendable,
         )  # fmt: skip
 
 
-def pending(memories: Memstore) -> Iterator[Finding]:
+def pending(look: Look) -> Iterator[Finding]:
     """What a sync could not bring to the files now, and why."""
-    report = memories.files.preview()
+    if look.scan is None:
+        return  # another check says why
+    report = look.memories.files.preview()
     if report.folder is None or report.stopped:
-        if memories.place.folder is not None:
-            for notice in report.notices:
-                yield Finding(
-                    PENDING, "warning", notice, "until then folder and store may say different things",
-                    "do what is said there, then run `memstore sync`",
-                )  # fmt: skip
-        return
-    with contextlib.suppress(PlaceRefused):
-        folder = _opened(memories)
-        if folder is not None:
-            with folder:
-                strange = folder.scan().strange
-            yield from capped(
-                Finding(
-                    PENDING, "warning", f"{unshown.path} is not up to date: {unshown.reason}",
-                    "sessions read an older text, or none", unshown.step,
-                )
-                for unshown in report.pending
-                if unshown.path not in strange
+        for notice in report.notices:
+            yield Finding(
+                PENDING, "warning", notice, "until then folder and store may say different things",
+                "do what is said there, then run `memstore sync`",
             )  # fmt: skip
+    yield from capped(
+        Finding(
+            PENDING, "warning", f"{unshown.path} is not up to date: {unshown.reason}",
+            "sessions read an older text, or none", unshown.step,
+        )
+        for unshown in report.pending
+        if unshown.path not in look.scan.strange
+    )  # fmt: skip
 
 
-def set_aside(memories: Memstore) -> Iterator[Finding]:
+def set_aside(look: Look) -> Iterator[Finding]:
     """Texts of the last days that were neither taken in nor thrown away."""
-    since = memories.world.clock() - _RECENT
-    with memories.store.view() as connection:
+    since = look.memories.world.clock() - _RECENT
+    with look.memories.store.view() as connection:
         recent = [row for row in shown.set_asides(connection) if row[3] > since]
     if recent:
         yield Finding(
@@ -141,15 +135,6 @@ def _claim(folder: Folder, place: Place) -> Iterator[Finding]:
             raise FolderTaken(folder.path, claim.root or claim.store, place.root.path)
     except MemstoreError as error:
         yield Finding(CLAIM, "error", str(error), _NEVER_TOLD, error.hint)
-
-
-def _opened(memories: Memstore) -> Folder | None:
-    """The folder, where it can be looked at; else `usable` has said why not."""
-    path = memories.place.folder
-    try:
-        return None if path is None else Folder.open(path)
-    except PlaceRefused:
-        return None
 
 
 def _strange(found: Scan) -> Iterator[Finding]:

@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING
 from memstore.core.changes import ChangeSet, LineChange
 from memstore.core.findings import Finding
 from memstore.core.index_check import Faults, examine, made_due, taken_out
+from memstore.core.index_render import chosen, whole
 from memstore.core.model import INDEX_NAME, NOTES
 from memstore.core.unseen import one_line
-from memstore.errors import PlaceRefused, StaleVersion, StoreBusy
-from memstore.files.folder import Folder
+from memstore.errors import StaleVersion, StoreBusy
+from memstore.files.project import omitted_paths
 from memstore.files.report import counted
-from memstore.store import lines, reader
+from memstore.store import reader
+from memstore.upkeep.doctor_look import Look
 from memstore.upkeep.doctor_told import memories_told, some
 
 if TYPE_CHECKING:
     from memstore.app import Memstore
+    from memstore.core.model import Memory
 
 DANGLING = "index-dangling"
 ORPHANS = "index-orphans"
@@ -33,10 +36,9 @@ _OWN_LINE = 60_000_000
 _LONGEST = 80
 
 
-def faults(memories: Memstore) -> Iterator[Finding]:
+def faults(look: Look) -> Iterator[Finding]:
     """Lines that point to nothing, and memories that no line points to."""
-    found = _examined(memories)
-    mendable = memories.store.writable and memories.store.refusal is None
+    found = _examined(look)
     if found.dangling:
         number = len(found.dangling)
         told = some([one_line(one.target or one.line.text, _LONGEST) for one in found.dangling])
@@ -49,7 +51,7 @@ def faults(memories: Memstore) -> Iterator[Finding]:
             + (f"; {by_hand} of the lines {'was' if by_hand == 1 else 'were'} written by hand" if by_hand else ""),
             "write what is missing (`memstore write NAME`), or `memstore doctor --fix` takes the lines out: their words"
             " stay in the history, and `memstore undo` brings them back",
-            fix=mendable,
+            fix=look.mendable,
         )  # fmt: skip
     if found.orphans:
         yield Finding(
@@ -58,19 +60,20 @@ def faults(memories: Memstore) -> Iterator[Finding]:
             f" {some([entry.path for entry in found.orphans])}",
             "sessions do not learn of them from the index; search and recall find them",
             "`memstore doctor --fix` gives each its line, as the next write does"
-            if mendable else "add the lines to the file by hand",
-            fix=mendable,
+            if look.mendable else "add the lines to the file by hand",
+            fix=look.mendable,
         )  # fmt: skip
 
 
-def room(memories: Memstore) -> Iterator[Finding]:
+def room(look: Look) -> Iterator[Finding]:
     """What the index had to leave out."""
-    left = memories.files.omissions()
-    with memories.store.view() as connection:
-        rows = lines.rows(connection, memories.shelf)
-        rendering = lines.rendering(connection, memories.shelf)
-        pinned = {entry.path for entry in lines.entries(connection, memories.shelf).values() if entry.pinned}
-    omitted = set(() if rendering is None or not left else rendering.omitted)
+    rows, entries = look.index
+    if look.memories.store.refusal is not None or whole(rows) is not None:
+        return
+    rendering = chosen(rows, entries)
+    left = omitted_paths(rendering, entries, rows)
+    omitted = set(rendering.omitted)
+    pinned = {entry.path for entry in entries.values() if entry.pinned}
     by_hand = [row.text for row in rows if row.id in omitted and row.kind != "auto" and row.text.strip()]
     if left:
         fixed = sorted(pinned.intersection(left))
@@ -111,7 +114,7 @@ def _mend(memories: Memstore, steps: Callable[[Faults], tuple[tuple[LineChange, 
     world = memories.world
     provenance = world.provenance(memories.place.root)
     for _ in range(_ATTEMPTS):
-        changes, told = steps(_examined(memories))
+        changes, told = steps(_examined(Look(memories)))
         if not changes:
             return "nothing is left to mend"
         try:
@@ -126,30 +129,24 @@ def _mend(memories: Memstore, steps: Callable[[Faults], tuple[tuple[LineChange, 
     raise StoreBusy(f"{INDEX_NAME} changed {_ATTEMPTS} times meanwhile", hint="try again")
 
 
-def _examined(memories: Memstore) -> Faults:
-    store, shelf = memories.store, memories.shelf
-    with store.view() as connection:
-        rows, entries = lines.rows(connection, shelf), lines.entries(connection, shelf)
-        others = [head.path for head in reader.heads(connection, None) if head.state.shelf not in (shelf, NOTES)]
-    found = examine(rows, entries, {*others, *_other_files(memories.place.folder)})
-    now = memories.world.clock()
-    young = {entry.id for entry in found.orphans if _is_young(memories, entry.id, now)} if found.orphans else set()
+def _examined(look: Look) -> Faults:
+    store, (rows, entries) = look.memories.store, look.index
+    found = examine(rows, entries)
+    if any(one.by_hand for one in found.dangling):  # what else is there is asked only where a line may mean it
+        found = examine(rows, entries, _others(look))
+    now = look.memories.world.clock()
+    young = {entry.id for entry in found.orphans if _is_young(store.memory(entry.id), now)}
     return found._replace(orphans=tuple(entry for entry in found.orphans if entry.id not in young))
 
 
-def _is_young(memories: Memstore, identity: str, now: int) -> bool:
-    memory = memories.store.memory(identity)
+def _is_young(memory: Memory | None, now: int) -> bool:
     return memory is not None and memory.origin == "agent" and now - _OWN_LINE < memory.created_at <= now
 
 
-def _other_files(path: str | None) -> set[str]:
-    """What lies in the folder and is no memory: a line may point there."""
-    try:
-        folder = None if path is None else Folder.open(path)
-    except PlaceRefused:
-        return set()
-    if folder is None:
-        return set()
-    with folder:
-        found = folder.scan()
-    return {*found.strange, *found.foreign, *found.debris}
+def _others(look: Look) -> set[str]:
+    """What is there and is no memory of the index: on other shelves, or in the folder."""
+    shelves = (look.memories.shelf, NOTES)
+    with look.memories.store.view() as connection:
+        paths = [head.path for head in reader.heads(connection, None) if head.state.shelf not in shelves]
+    scan = look.scan
+    return {*paths, *(() if scan is None else (*scan.strange, *scan.foreign, *scan.debris))}
