@@ -21,11 +21,22 @@ if TYPE_CHECKING:
     from memstore.world import World
 
 PlaceCheck = Callable[["Place", "World"], Iterable[Finding]]
-StoreCheck = Callable[[Look], Iterable[Finding]]
+StoreCheck = Callable[["Memstore"], Iterable[Finding]]
 
 
-def _leftovers(look: Look) -> Iterator[Finding]:
-    memories = look.memories
+def _folder(memories: Memstore) -> Iterator[Finding]:
+    look = Look(memories)
+    yield from doctor_folder.contents(look)
+    yield from doctor_folder.pending(look)
+
+
+def _index(memories: Memstore) -> Iterator[Finding]:
+    look = Look(memories)
+    yield from doctor_index.faults(look)
+    yield from doctor_index.room(look)
+
+
+def _leftovers(memories: Memstore) -> Iterator[Finding]:
     return doctor_around.leftovers(memories.place, memories.world, memories.store.knows)
 
 
@@ -38,12 +49,10 @@ PLACE_CHECKS: Mapping[str, PlaceCheck] = {
 """What can be looked at without the store."""
 
 STORE_CHECKS: Mapping[str, StoreCheck] = {
-    "folder-contents": doctor_folder.contents,
-    doctor_folder.PENDING: doctor_folder.pending,
+    "folder-contents": _folder,
     doctor_folder.ASIDE: doctor_folder.set_aside,
-    "index": doctor_index.faults,
-    doctor_index.FULL: doctor_index.room,
-    "texts": doctor_texts.texts,
+    "index": _index,
+    "texts": lambda memories: doctor_texts.texts(Look(memories)),
     doctor_around.LEFTOVER: _leftovers,
 }
 """What needs the store."""
@@ -58,10 +67,9 @@ _FIXES: Mapping[str, Callable[[Memstore], str]] = {
 def findings(memories: Memstore, told: Callable[[str], None] = lambda _: None) -> list[Finding]:
     """All that these checks find. `told` hears the name of each check before it is made."""
     found = place_findings(memories.place, memories.world, told, store=True)
-    look = Look(memories)
     for name, check in STORE_CHECKS.items():
         told(name)
-        found += _made(name, partial(check, look))
+        found += _made(name, partial(check, memories))
     return found
 
 

@@ -103,10 +103,10 @@ def pending(look: Look) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def set_aside(look: Look) -> Iterator[Finding]:
+def set_aside(memories: Memstore) -> Iterator[Finding]:
     """Texts of the last days that were neither taken in nor thrown away."""
-    since = look.memories.world.clock() - _RECENT
-    with look.memories.store.view() as connection:
+    since = memories.world.clock() - _RECENT
+    with memories.store.view() as connection:
         recent = [row for row in shown.set_asides(connection) if row[3] > since]
     if recent:
         yield Finding(
