@@ -15,6 +15,15 @@ HOLDS: Shape = {
 """What a database or a backup holds."""
 
 UPKEEP: dict[str, Shape] = {
+    "lint": {
+        "checked": "number",  # memories that were looked through
+        "warnings": [{"path": "text", "line": "number", "rule": "text", "what": "text", "suggestion": "text"}],
+        "rules": [{"rule": "text", "why": "text"}],  # those that the warnings name; with --rules all
+        "skipped": [{"path": "text", "reason": "text"}],
+        "notices": ["text"],
+    },
+    "db snapshot": {"dry_run": "flag", "path": "text", "bytes": "number"},  # rows are printed by sqlite-utils
+    "completion": {"shell": "text", "script": "text"},
     "backup": {
         "dry_run": "flag",
         "file": "text",
@@ -27,6 +36,17 @@ UPKEEP: dict[str, Shape] = {
     "backup --list": {
         "directory": "text or null",
         "backups": [{"file": "text", "at": "time", "bytes": "number", "before_restore": "flag"}],
+    },
+    "rebuild": {
+        "dry_run": "flag",
+        "damage": "text",
+        "aside": ["text"],
+        "memories": "number",  # taken over from the memory folder
+        "texts": "number",  # read out of the damaged file
+        "salvaged": [{"path": "text", "file": "text", "living": "flag"}],  # not in the folder
+        "directory": "text or null",  # where these were written
+        "notices": ["text"],
+        "seq": "number or null",
     },
     "restore-backup": {
         "dry_run": "flag",

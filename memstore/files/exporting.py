@@ -1,25 +1,53 @@
-"""Export of a memory directory: every memory, and the whole index."""
+"""Export of the memories: into a directory, or as one file (`packing`)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-from memstore.core.index_lines import Limits
-from memstore.core.index_render import render
-from memstore.core.model import INDEX_NAME, SHELF, Memory
+from memstore.core.model import INDEX_NAME, Version
 from memstore.errors import InputRefused, NameRefused, NotProjected, PlaceRefused
 from memstore.files.claim import read_claim
 from memstore.files.folder import Folder
+from memstore.files.packing import export_file
 from memstore.files.report import ExportReport, Progress
+from memstore.files.selecting import ALL, TEAM, Selection, Wish, select
 from memstore.files.source import ancestry
+from memstore.files.team import team_memories
 from memstore.files.walk import Strange
-from memstore.store import lines, reader
 from memstore.store.shown import ShownRow
 from memstore.store.store import Store
 from memstore.world import World
 
-_UNLIMITED = Limits(10**9, 10**12, 10**9, 10**12)
+_TEAM_SHOWN = f"{TEAM}/"
+
+
+def selected(store: Store, folder: str | None, wish: Wish) -> Selection:
+    """What an export takes. `folder`: the memory folder, in which the client keeps what a team shares."""
+    with_team = folder is not None and wish.scope in (TEAM, ALL)
+    return select(store, wish, team_memories(folder) if with_team and folder is not None else ())
+
+
+def export(
+    store: Store,
+    folder: str | None,
+    target: str,
+    world: World,
+    wish: Wish,
+    *,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> ExportReport:
+    """Writes the memories that are wished for to a directory or a file.
+
+    Raises PlaceRefused where that cannot be made or written, or some store projects there.
+    """
+    _check_target(store, target)
+    selection = selected(store, folder, wish)
+    if wish.format == "dir":
+        return _export_directory(store, target, selection, world, dry_run, progress)
+    return export_file(target, selection, wish, world, dry_run=dry_run, progress=progress)
 
 
 def export_directory(
@@ -27,16 +55,36 @@ def export_directory(
 ) -> ExportReport:
     """Writes every memory and the whole index. A file that holds words the store does not know is left alone.
 
-    What was written is remembered as what the directory and the store have in common. Raises PlaceRefused where
-    the directory cannot be made or written, or some store projects into it.
+    What was written is remembered as what the directory and the store have in common. What holds a secret stays away.
     """
-    with store.view() as connection:
-        heads = {memory.path: memory for memory in reader.heads(connection, SHELF)}
-        rows = lines.rows(connection)
-        wanted = {path: memory.state.content for path, memory in heads.items()}
-        if rows:
-            wanted[INDEX_NAME] = render(rows, lines.entries(connection), _UNLIMITED).text.encode("utf-8")
-    _check_target(store, directory)
+    return export(store, None, directory, world, Wish(), dry_run=dry_run, progress=progress)
+
+
+def _export_directory(
+    store: Store, directory: str, selection: Selection, world: World, dry_run: bool, progress: Progress | None
+) -> ExportReport:
+    report = _fill(store, directory, selection.files, world, dry_run, progress)
+    done = (*report.written, *report.unchanged)
+    if not dry_run and store.writable and done:
+        row = store.add_folder(ancestry(report.target))
+        store.show(row.pk, [_in_common(name, selection.files[name], selection.heads.get(name)) for name in done])
+    if selection.team:
+        names = {path.removeprefix(_TEAM_SHOWN): content for path, content in selection.team.items()}
+        shared = _fill(store, os.path.join(directory, TEAM), names, world, dry_run, progress)
+        report = replace(
+            report,
+            written=(*report.written, *(_TEAM_SHOWN + path for path in shared.written)),
+            unchanged=(*report.unchanged, *(_TEAM_SHOWN + path for path in shared.unchanged)),
+            kept=(*report.kept, *((_TEAM_SHOWN + path, reason) for path, reason in shared.kept)),
+            failed=(*report.failed, *((_TEAM_SHOWN + path, reason) for path, reason in shared.failed)),
+        )
+    return replace(report, withheld=selection.withheld)
+
+
+def _fill(
+    store: Store, directory: str, wanted: Mapping[str, bytes], world: World, dry_run: bool, progress: Progress | None
+) -> ExportReport:
+    """Puts these files into a directory, which is made where there is none."""
     folder = Folder.open(directory, create=not dry_run, now=lambda: world.clock() * 1_000, pause=world.pause)
     if folder is None and not dry_run:
         raise PlaceRefused(f"the directory {directory} cannot be made", hint="choose another one")
@@ -49,18 +97,13 @@ def export_directory(
             )
         if not dry_run:
             _sweep(store, folder)
-        report = _Export(store, folder, wanted, progress).run(dry_run)
-    done = (*report.written, *report.unchanged)
-    if not dry_run and store.writable and done:
-        row = store.add_folder(ancestry(report.target))
-        store.show(row.pk, [_in_common(name, wanted[name], heads.get(name)) for name in done])
-    return report
+        return _Export(store, folder, wanted, progress).run(dry_run)
 
 
 def _check_target(store: Store, directory: str) -> None:
-    """An export goes into a directory of its own: never among databases, nor into what git keeps for itself."""
+    """An export has a place of its own: never among databases, nor in what git keeps for itself."""
     if not directory.strip():
-        raise InputRefused("an export needs a directory", hint="name one: memstore export DIR")
+        raise InputRefused("an export needs a directory or a file", hint="name one: memstore export DIR")
     target = os.path.realpath(directory)
     home = os.path.dirname(os.path.dirname(store.directory))
     if os.path.commonpath([home, target]) == home or ".git" in target.split(os.sep):
@@ -79,8 +122,8 @@ def _in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (name == INDEX_NAME, name))
 
 
-def _in_common(name: str, content: bytes, head: Memory | None) -> ShownRow:
-    return ShownRow(name, None if head is None else head.id, 0 if head is None else head.version, content)
+def _in_common(name: str, content: bytes, head: Version | None) -> ShownRow:
+    return ShownRow(name, None if head is None else head.memory, 0 if head is None else head.number, content)
 
 
 class _Export:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from memstore.core.exchange import Withheld
+
 Progress = Callable[[int, int, str], None]
 """Called with how many are done, how many there are, and the one at hand."""
 
@@ -149,6 +151,7 @@ class ImportReport:
     `noted`: one for each file that made a version or a conflict. `unchanged`: files whose text the store has
     already under that path; `duplicates`: (path, the memory that has the same text); `older`: files that are
     earlier versions of what the store holds; `skipped`: (path, reason). `lines`: index lines that were added.
+    `format`: what the source turned out to be.
     """
 
     source: str
@@ -159,6 +162,7 @@ class ImportReport:
     skipped: tuple[tuple[str, str], ...]
     lines: int
     seq: int | None
+    format: str = "dir"
 
     @property
     def new(self) -> int:
@@ -170,7 +174,8 @@ class ImportReport:
 class ExportReport:
     """What an export wrote, or with a dry run would write.
 
-    `kept`: (path, reason) of files that were left alone; `failed`: of those that could not be written.
+    `kept`: (path, reason) of files that were left alone; `failed`: of those that could not be written. `withheld`:
+    of what holds a secret: its path, with the rule of `core.secrets` and the line. `format`: "dir", "zip" or "json".
     """
 
     target: str
@@ -178,3 +183,5 @@ class ExportReport:
     unchanged: tuple[str, ...]
     kept: tuple[tuple[str, str], ...]
     failed: tuple[tuple[str, str], ...]
+    format: str = "dir"
+    withheld: tuple[tuple[str, Withheld], ...] = ()
