@@ -67,8 +67,11 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Upkeep": {
         "db": "db",
         "doctor": "doctor",
+        "lint": "lint",
+        "completion": "completion",
         "backup": "backup",
         "restore-backup": "backup",
+        "rebuild": "rebuild",
     },
 }
 """Command to module of `memstore.cli`. The module has it under its own name, or with `_command` behind it
@@ -112,6 +115,11 @@ class Program(click.Group):
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
         """Runs the program and exits."""
         given = list(sys.argv[1:] if args is None else args)
+        if "_MEMSTORE_COMPLETE" in os.environ:  # a shell asks what somebody could type
+            from memstore.cli.completion import complete
+
+            complete(self)
+            sys.exit(exits.OK)
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # a terminal that cannot show a character shows its escape
                 stream.reconfigure(errors="backslashreplace")

@@ -97,7 +97,7 @@ def search(connection: apsw.Connection, query: Query, filters: Filters, limit: i
     corrected: dict[int, int] = {}
     newest = connection.execute("SELECT max(memory) FROM search_document").get or 0
     if len(words) <= _MOST_WORDS_TOGETHER:
-        together = " AND ".join(map(_whole, words))
+        together = all_of(words)
         if estimated_rows(connection, together, newest) <= ROWS:
             _rank(connection, together, filters, window, "all", ranked, corrected)
         else:
@@ -129,6 +129,11 @@ def rebuild_index(connection: apsw.Connection) -> None:
 def quoted(terms: str) -> str:
     """Terms as an expression of FTS5: nothing in them is syntax."""
     return '"' + terms.replace('"', '""') + '"'
+
+
+def all_of(words: Iterable[Word]) -> str:
+    """The words as an expression of FTS5: true where each of them occurs."""
+    return " AND ".join(map(_whole, words))
 
 
 def _whole(word: Word) -> str:

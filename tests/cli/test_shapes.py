@@ -106,6 +106,7 @@ def test_every_command_prints_its_shape(
         ("backup", "--keep", "3"),
         ("backup", "--list"),
         ("restore-backup", "latest", "--yes"),
+        ("db", "snapshot", str(tmp_path / "copy.db")),
         ("where",),
         ("trust", "--all"),
         ("link", str(repo)),

@@ -30,19 +30,8 @@ ONLY_IN = {
 }
 
 HEAVY = {
-    *(
-        "anthropic",
-        "filelock",
-        "matplotlib",
-        "mcp",
-        "mcp_types",
-        "merge3",
-        "numpy",
-        "platformdirs",
-        "rich",
-        "tokenizers",
-    ),
-    *("watchfiles", "yaml"),
+    *("anthropic", "filelock", "mcp", "mcp_types", "merge3", "numpy", "platformdirs", "rich", "tokenizers"),
+    *("matplotlib", "watchfiles", "yaml"),
 }
 """Imported inside the function that needs them: a search or a hook does not pay for them."""
 
