@@ -280,3 +280,19 @@ class _transaction:
 
     def __exit__(self, kind: object, *_: object) -> None:
         self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+
+
+def fresh(directory: str, store: str, now: int) -> str:
+    """The draft of a store that holds nothing yet; its path."""
+    target = os.path.join(directory, DRAFT)
+    remove_draft(target)
+    try:
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        connection = _connected(target)
+        with closing(connection):
+            migrate.migrate(connection, store=store, now=now)
+    except OSError as error:
+        raise backup.unwritable(target, error) from error
+    except apsw.Error as error:
+        raise translated(error, target) from error
+    return target
