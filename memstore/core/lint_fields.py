@@ -1,0 +1,98 @@
+"""What the header and the shape of a memory lack by its type: a description that tells it apart, the lines **Why:** and
+**How to apply:**. Pure.
+
+The two lines are known by their word at the beginning of a line or of a sentence, or in bold, with its colon; or as a
+heading. The word may be one of several, in any of the languages below.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+from memstore.core.index_pointer import LINE_LENGTH, pointer_line, visible
+from memstore.core.terms import count_words, document_terms
+
+Part = Literal["why", "how"]
+
+LABELS: Final[dict[Part, str]] = {
+    "why": (
+        "why|reason|reasons|rationale|because|warum|grund|begründung|weil|pourquoi|raison|por qué|por que|motivo|razón"
+        "|perché|почему|причина|为什么|為什麼|为何|原因|理由|缘由|緣由|なぜ|背景|왜|이유|까닭|배경"
+    ),
+    "how": (
+        "how to apply|how to use(?: it)?|how|applies(?: to| when)?|applied|when(?: to apply| it applies| it holds)?"
+        "|apply|what follows|consequences?|next steps?|so wenden|wie anwenden|anwendung|anwenden|folge|wann"
+        "|comment appliquer|application|quand|cómo aplicar(?:lo|la)?|aplicación|cuándo|como aplicar|quando"
+        "|come applicare|как применять|применение|когда|如何应用|如何應用|如何使用|怎么用|怎么做|怎麼做|应用方式"
+        "|应用|應用|使用方法|使用方式|适用范围|适用场景|适用|適用|做法|何时适用|何時適用|何时|適用方法|適用範囲"
+        "|使い方|どう使う|いつ|적용 방법|적용|사용법|언제"
+    ),
+}
+"""What stands before the reason, and before when it holds."""
+
+FEWEST: Final = 2
+"""Words of a description that says anything."""
+
+LONGEST: Final = LINE_LENGTH
+"""Characters of a description: no longer one is told in one line."""
+
+_START = r"(?:^|(?<=[.!?。！？;；)）])\s{0,4})[ \t>]{0,20}(?:[-*+][ \t]{1,4}|\d{1,3}[.)][ \t]{1,4})?"
+_NO_WORDS_OF_ITS_OWN = (
+    "a an the of for and or to in on at with about by from is are this that it its some various several general all any"
+    " note notes info infos information detail details stuff thing things misc miscellaneous memory memories todo tbd"
+    " description untitled placeholder my our project user feedback reference 关于 于 的 说明 笔记 记录 信息"
+)
+_NO_WORDS = frozenset(_NO_WORDS_OF_ITS_OWN.split())
+
+
+def _labelled(names: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"(?:{_START}[*_]{{0,3}}(?:{names})\b[^:：\n*_.]{{0,30}}[*_]{{0,3}}[ \t]*[:：][*_]{{0,3}}"
+        rf"|(?:\*\*|__)(?:{names})(?:[ \t]*[:：][ \t]*(?:\*\*|__)|(?:\*\*|__)[ \t]*[:：]?)"
+        rf"|^[ \t]*\#{{1,6}}[ \t]+(?:\d+[.)]?[ \t]+)?(?:{names})[ \t]*[:：?？]?[ \t]*$)(?P<rest>[^\n]*)",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
+
+_PATTERNS: Final = {part: _labelled(names) for part, names in LABELS.items()}
+_ANY = re.compile(f"(?:{_PATTERNS['why'].pattern}|{_PATTERNS['how'].pattern.replace('rest', 'more')})", re.I | re.M)
+_NOTHING = " \t*_-—–.…。:："
+
+
+def lacks(part: Part, prose: str) -> str:
+    """What is the matter with one of the two lines in the body of a memory; nothing where it is there."""
+    word = "**Why:**" if part == "why" else "**How to apply:**"
+    found = False
+    for label in _PATTERNS[part].finditer(prose):
+        found = True
+        if label["rest"].strip(_NOTHING) or _goes_on(prose, label.end()):
+            return ""
+    return f"its line {word} says nothing" if found else f"it has no line {word}"
+
+
+def _goes_on(prose: str, at: int) -> bool:
+    """Whether words of its own stand below a line that only names what comes."""
+    for line in prose[at : at + 4_000].split("\n"):
+        if line.strip(_NOTHING + "\r"):
+            return not (line.lstrip().startswith("#") or _ANY.match(line))
+    return False
+
+
+def is_described(description: str | None, name: str, path: str) -> str:
+    """What is the matter with a description; nothing where it tells the memory apart."""
+    if description is None or not description.strip():
+        return "it has no description"
+    if "\n" in description.strip():
+        return "its description has more than one line"
+    shown = visible(description[: 10 * LONGEST])
+    said = set(document_terms(shown).split()) - _NO_WORDS
+    known = set(document_terms(f"{name} {path.removesuffix('.md').replace('-', ' ').replace('_', ' ')}").split())
+    if said <= known:
+        return "its description says no more than its name"
+    if count_words(shown, FEWEST) < FEWEST:
+        return "its description is one word"
+    if len(shown) > LONGEST:
+        room = len(pointer_line(name, path, shown).partition(" — ")[2])
+        return f"its description has {len(description)} characters, and its line in MEMORY.md shows {room} of them"
+    return ""
