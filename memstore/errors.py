@@ -25,6 +25,7 @@ MemstoreError
 │   │   ├── StoreBusy            another process kept the write lock too long
 │   │   ├── StoreReadOnly        no permission, or a read-only file system
 │   │   ├── DiskFull
+│   │   ├── GroundRefused        a file system on which a database breaks
 │   │   ├── StoreDamaged         not a database, or a damaged one; it is left as it is
 │   │   ├── StoreNewer           written by a newer memstore; left as it is
 │   │   └── EngineTooOld         the SQLite library has a known defect, or the platform is not supported
@@ -231,6 +232,22 @@ class StoreReadOnly(StoreUnavailable):
 
 class DiskFull(StoreUnavailable):
     """The disk is full. Earlier data is intact."""
+
+
+class GroundRefused(StoreUnavailable):
+    """A database breaks on this file system. Nothing was opened."""
+
+    def __init__(self, directory: str, kind: str, point: str, source: str) -> None:
+        super().__init__(
+            f"the store {directory} lies on {kind} ({source}, mounted at {point}), which is not a disk of this machine"
+            " alone: a database breaks there; nothing was opened",
+            hint="end all sessions, move the home of the stores to a local disk (`mv`), and set MEMSTORE_HOME to its"
+            " new place; what hooks see until then waits in the home's spool",
+        )
+        self.directory = directory
+        self.kind = kind
+        self.point = point
+        self.source = source
 
 
 class StoreDamaged(StoreUnavailable):

@@ -14,7 +14,7 @@ import apsw
 
 from memstore.core.terms import TERMS_VERSION
 from memstore.errors import StoreBusy, StoreDamaged, StoreReadOnly, StoreUnavailable
-from memstore.store import migrate
+from memstore.store import ground, migrate
 from memstore.store.connection import READ_ONLY_HINT, Link, one, open_link, translated
 from memstore.store.ddl import migrations
 from memstore.store.plainfile import create_whole, sync_directory
@@ -28,10 +28,12 @@ _SECONDS = 60
 def open_ready(directory: str, store: str, clock: Callable[[], int], *, writable: bool) -> Link:
     """The database in `directory`, with the present schema. `store`: the id a new store gets.
 
-    Where it cannot be written it is opened for reading. Raises StoreNewer, StoreDamaged, StoreUnavailable.
+    Where it cannot be written it is opened for reading. Raises GroundRefused, StoreNewer, StoreDamaged and
+    other kinds of StoreUnavailable.
     """
     # A person may have moved the folder to another disk and left a link; SQLite itself is to follow none.
     place = os.path.realpath(directory)
+    ground.check(place)
     path = os.path.join(place, DATABASE)
     if not os.path.lexists(path):
         if not writable:

@@ -90,6 +90,12 @@ def open_quick(path: str, patience: int) -> apsw.Connection | str:
         found = os.lstat(path)
         if found.st_mode & 0o170000 != 0o100000 or found.st_size == 0:
             return "it is no database"
+        if not os.major(found.st_dev):  # no block device: a network's file system, or one in memory
+            from memstore.store import ground
+
+            mount = ground.unsafe(path)
+            if mount is not None:
+                return f"it lies on {mount.kind}"
         if tuple(map(int, apsw.sqlite_lib_version().split("."))) < _ENGINE:
             return f"SQLite {apsw.sqlite_lib_version()} is too old"
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)

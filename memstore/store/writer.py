@@ -6,6 +6,7 @@ lock is held for statements alone.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import apsw
@@ -325,14 +326,20 @@ def _reopen_conflicts(connection: apsw.Connection, undone: str) -> None:
     )
 
 
-def reindex(connection: apsw.Connection) -> int:
-    """Segments every memory anew, after the terms' rules changed. Returns how many."""
+def reindex(connection: apsw.Connection, only: Collection[int] | None = None) -> int:
+    """Segments every memory anew, after the terms' rules changed, or those of these keys. Returns how many."""
     rows = many(
         connection,
         "SELECT m.pk, m.path, t.content FROM memory m JOIN text t ON t.id = m.text WHERE m.scope <> ?",
         (NOTES.scope,),
     )
-    for pk, path, content in rows:
-        text = prepare(text_content(content))
-        connection.execute(_DOCUMENT, (pk, _name_terms(text, path), text.terms[1], text.terms[2]))
-    return len(rows)
+    wanted = [row for row in rows if only is None or row[0] in only]
+    for pk, path, content in wanted:
+        connection.execute(_DOCUMENT, (pk, *document_of(text_content(content), path)))
+    return len(wanted)
+
+
+def document_of(content: bytes, path: str) -> tuple[str, str, str]:
+    """The search terms of a memory: of its name, its description and its body."""
+    text = prepare(content)
+    return _name_terms(text, path), text.terms[1], text.terms[2]

@@ -1,0 +1,225 @@
+"""Whether a database is sound, and its rows agree with one another. Changes nothing.
+
+Each function looks at one thing and gives what is wrong; nothing where all is well.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import apsw
+
+from memstore.core.frontmatter import calm
+from memstore.core.ids import fingerprint
+from memstore.core.model import NOTES
+from memstore.store import leases, migrate, search, writer
+from memstore.store.connection import Link, many, one, open_link, translated
+from memstore.store.reader import text_content
+
+MOST = 20
+"""So many troubles of a kind are named."""
+
+_HEAD = ("scope", "layer", "path", "state", "pinned", "superseded_by", "name", "description", "type", "text", "origin")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a comparison found: the paths and the keys of what is wrong. `compared`: with how many of them it was done,
+    `of` how many there are."""
+
+    wrong: tuple[str, ...]
+    keys: frozenset[int]
+    compared: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What was last shown of a name in a folder, and of which operation the memory is by now."""
+
+    name: str
+    digest: bytes
+    stamp: str | None
+    missing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What hooks told and nobody has taken in. Times are unix microseconds."""
+
+    open: int
+    done: int
+    oldest: int
+    given_up: int
+
+
+def open_for_look(path: str) -> Link:
+    """A fresh connection for reading alone. Raises StoreDamaged, StoreNewer and kin; the files are left as they are."""
+    link = open_link(path, writable=False)
+    try:
+        migrate.check(link.connection, path)
+    except BaseException:
+        link.leave()
+        raise
+    return link
+
+
+def integrity(connection: apsw.Connection) -> list[str]:
+    """What SQLite's own check of every page and index finds."""
+    return _told(connection, f"PRAGMA integrity_check({MOST})")
+
+
+def references(connection: apsw.Connection) -> list[str]:
+    """The rows that name a row which is not there."""
+    rows = many(connection, "PRAGMA foreign_key_check")
+    return [f"row {rowid} of {table} names no row of {other}" for table, rowid, other, _ in rows[:MOST]]
+
+
+def heads(connection: apsw.Connection) -> list[str]:
+    """The memories that are not what their newest version says."""
+    differs = " OR ".join(f"m.{column} IS NOT v.{column}" for column in _HEAD)
+    rows = many(
+        connection,
+        "SELECT m.path FROM memory m LEFT JOIN version v ON v.memory = m.pk AND v.number ="
+        " (SELECT max(number) FROM version WHERE memory = m.pk)"
+        f" WHERE v.pk IS NULL OR v.number <> m.version OR v.token <> m.token OR v.operation <> m.operation OR {differs}"
+        " ORDER BY m.path",
+    )
+    return [path for (path,) in rows]
+
+
+def digests(connection: apsw.Connection) -> list[str]:
+    """The texts that are not the bytes that were written, told by the memories that have or had them."""
+    wrong = [
+        number
+        for number, digest, calmed, content in connection.execute("SELECT id, digest, calm, content FROM text")
+        if not _is_whole(text_content(content), digest, calmed)
+    ]
+    return [_whose(connection, number) for number in wrong]
+
+
+def terms(connection: apsw.Connection, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> Sample:
+    """The memories whose search terms are not those of their text. `seconds`: how long it may take; then it is done
+    for a part of them, evenly spread. None: for all."""
+    known = [row[0] for row in connection.execute("SELECT pk FROM memory WHERE scope <> ? ORDER BY pk", (NOTES.scope,))]
+    wrong, compared, until = dict[int, str](), 0, None if seconds is None else clock() + seconds
+    for pk in _spread(known):
+        row = one(
+            connection,
+            "SELECT m.path, t.content, d.name, d.description, d.body FROM memory m JOIN text t ON t.id = m.text"
+            " LEFT JOIN search_document d ON d.memory = m.pk WHERE m.pk = ?",
+            (pk,),
+        )
+        compared += 1
+        if row is not None and writer.document_of(text_content(row[1]), row[0]) != row[2:]:
+            wrong[pk] = row[0]
+        if until is not None and clock() > until:
+            break
+    return Sample(tuple(sorted(wrong.values())), frozenset(wrong), compared, len(known))
+
+
+def search_index(link: Link) -> bool:
+    """Whether the index of words holds exactly the terms. It takes the lock of writers, for about 10 microseconds a
+    memory: FTS5 has no other way."""
+    with link.writing(durable=False) as connection:
+        return search.check_index(connection)
+
+
+def shown(connection: apsw.Connection, folder: str) -> list[Shown]:
+    """What a folder shows as far as the store knows."""
+    rows = many(
+        connection,
+        "SELECT s.name, t.digest, s.stamp, s.missing_since IS NOT NULL FROM shown s JOIN text t ON t.id = s.text"
+        " JOIN folder f ON f.pk = s.folder WHERE f.path = ? ORDER BY s.name",
+        (folder,),
+    )
+    return [Shown(name, digest, stamp, bool(missing)) for name, digest, stamp, missing in rows]
+
+
+def newest(connection: apsw.Connection) -> int | None:
+    """When the newest operation was done, by the clock of then; None where there is none."""
+    row = one(connection, "SELECT max(at) FROM operation")
+    return None if row is None else row[0]
+
+
+def versions() -> tuple[str, str]:
+    """Of SQLite, and of the library that calls it."""
+    return apsw.sqlite_lib_version(), apsw.apsw_version()
+
+
+def schema(connection: apsw.Connection) -> int:
+    """The schema's number."""
+    return migrate.schema_version(connection)
+
+
+def size(connection: apsw.Connection) -> tuple[int, int]:
+    """The bytes of the database, and how many of them are free pages."""
+    page, pages = connection.pragma("page_size"), connection.pragma("page_count")
+    return page * pages, page * connection.pragma("freelist_count")
+
+
+def waiting(connection: apsw.Connection) -> Waiting:
+    """What stands in the inbox."""
+    row = one(
+        connection,
+        "SELECT count(*) FILTER (WHERE state = 'open'), count(*) FILTER (WHERE state = 'done'),"
+        " coalesce(min(at) FILTER (WHERE state IN ('open', 'done')), 0), count(*) FILTER (WHERE state = 'dead')"
+        " FROM inbox WHERE state IN ('open', 'done', 'dead')",
+    )
+    assert row is not None
+    return Waiting(*row)
+
+
+def held(connection: apsw.Connection) -> list[leases.Lease]:
+    """Who may do which work alone."""
+    kinds = many(connection, "SELECT kind FROM lease ORDER BY kind")
+    return [lease for (kind,) in kinds if (lease := leases.current(connection, kind)) is not None]
+
+
+def checkpoint(link: Link) -> bool:
+    """Moves the log into the database and empties it; False where a reader or a writer is in the way."""
+    try:
+        row = one(link.connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+    except apsw.Error as error:
+        raise translated(error, link.path) from error
+    return row is not None and row[0] == 0
+
+
+def _told(connection: apsw.Connection, pragma: str) -> list[str]:
+    try:
+        return [str(row[0]) for row in many(connection, pragma) if row[0] != "ok"]
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        return [str(error)]
+
+
+def _is_whole(content: bytes, digest: bytes, calmed: bytes) -> bool:
+    return fingerprint(content) == digest and fingerprint(calm(content)) == calmed
+
+
+def _whose(connection: apsw.Connection, text: int) -> str:
+    row = one(
+        connection,
+        "SELECT v.path, max(v.number), m.text = v.text FROM version v JOIN memory m ON m.pk = v.memory"
+        " WHERE v.text = ? GROUP BY v.memory ORDER BY m.text = v.text DESC LIMIT 1",
+        (text,),
+    )
+    if row is None:
+        return f"text {text}, which no version has"
+    path, number, present = row
+    return f"{path}, version {number}" + ("" if present else ", which is not the present one")
+
+
+def _spread(keys: Sequence[int]) -> list[int]:
+    """The same keys in an order of which every beginning is evenly spread over all of them."""
+    step = 1
+    while step * 2 < len(keys):
+        step *= 2
+    order: list[int] = []
+    first = range(0, len(keys), step)
+    order.extend(keys[at] for at in first)
+    while step > 1:
+        step //= 2
+        order.extend(keys[at] for at in range(step, len(keys), step * 2))
+    return order
