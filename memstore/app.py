@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from memstore.daily import LogDay, Noted
     from memstore.files.in_place import InPlace
     from memstore.files.report import ExportReport, ImportReport, Progress, SyncReport
+    from memstore.files.source import Source
     from memstore.files.sync import Sync, Verdict
     from memstore.outcomes import Saved, Status, Undone
     from memstore.recall import Recalled
@@ -313,15 +314,13 @@ class Memstore:
         return Watch(self.store, self.files, self.place.folder, self.world, self._is_here).reports(interval, stopped)
 
     def import_directory(
-        self, directory: str, *, dry_run: bool = False, progress: Progress | None = None
+        self, source: str | Source, *, dry_run: bool = False, progress: Progress | None = None
     ) -> ImportReport:
-        """Takes in a directory of memories. Nothing in it changes; a second time nothing is new."""
-        from memstore.files.importing import import_directory
+        """Takes in memories from a path, or what was read there. Nothing there changes; a second time nothing is new."""
+        from memstore.files.importing import import_source
 
         self.files.absorb()
-        report = import_directory(
-            self.store, directory, self.world, self._writer.provenance, dry_run=dry_run, progress=progress
-        )
+        report = import_source(self.store, source, self.world, self._writer.provenance, dry_run, progress)
         if not dry_run:
             self.files.settle()
         return report

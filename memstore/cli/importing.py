@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -11,30 +11,71 @@ from memstore.cli.progress import progress_bar
 from memstore.cli.state import State, json_option
 from memstore.cli.telling import tell_conflicts
 from memstore.cli.terminal import plural, printable
+from memstore.core.formats import FORMATS
 
 if TYPE_CHECKING:
     from memstore.files.report import ImportReport
 
 
+def _columns(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """FIELD=COLUMN by field. Which fields there are is known where rows are read."""
+    found: dict[str, str] = {}
+    for one in given:
+        wanted, equals, column = one.partition("=")
+        if not (wanted and equals and column):
+            raise click.BadParameter(f"{one} is not FIELD=COLUMN, as in body=notes")
+        if wanted in found:
+            raise click.BadParameter(f"{wanted} is given twice")
+        found[wanted] = column
+    return found
+
+
 @click.command("import")
-@click.argument("directory", metavar="DIR")
+@click.argument("source", metavar="SOURCE")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(FORMATS),
+    help="What SOURCE is. Otherwise its content tells.",
+)
+@click.option("--table", metavar="TABLE", help="Of a database, the table whose rows are memories.")
+@click.option(
+    "--column",
+    "columns",
+    metavar="FIELD=COLUMN",
+    multiple=True,
+    callback=_columns,
+    help="Of rows, the column that holds name, description, type or body. Repeatable.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be taken in; take nothing.")
 @json_option
 @click.pass_obj
-def import_command(state: State, directory: str, dry_run: bool) -> None:
-    """Take in a directory of memories. Nothing in it changes.
+def import_command(
+    state: State, source: str, kind: str | None, table: str | None, columns: Mapping[str, str], dry_run: bool
+) -> None:
+    """Take in memories from elsewhere. Nothing in SOURCE changes.
+
+    SOURCE is a directory of memories, one that was packed as zip or tar, notes of basic-memory (a directory, or
+    packed), the JSON lines of the MCP memory server, a CSV or JSON file whose rows are memories, or an SQLite
+    database with such a table.
 
     A second time nothing is new. A file that is an earlier version of what the store holds never wins over
-    it. What is no Markdown is left alone and named.
+    it. What is no memory is left alone and named. What cannot be read whole, or is not safe, is refused as a whole.
     """
+    from memstore.files.source import Asked, read_source
+
+    # Before the store is opened: what is refused shall not even make one.
+    with progress_bar(state, "reading") as progress:
+        read = read_source(state.path(source), state.world(), progress, Asked(kind, table, columns))
     with state.open(make=True) as memories, progress_bar(state, "taking in") as progress:
-        report = memories.import_directory(state.path(directory), dry_run=dry_run, progress=progress)
+        report = memories.import_directory(read, dry_run=dry_run, progress=progress)
     if state.json:
         from memstore.cli.shaping import noted_shape
 
         shape = {
             "dry_run": dry_run,
             "source": report.source,
+            "format": report.format,
             "noted": [noted_shape(noted) for noted in report.noted],
             "unchanged": list(report.unchanged),
             "older": list(report.older),
@@ -54,6 +95,7 @@ def import_command(state: State, directory: str, dry_run: bool) -> None:
 
 
 def _import_lines(report: ImportReport) -> Iterator[str]:
+    yield f"read as {report.format}: {report.source}"
     for noted in report.noted:
         yield f"{noted.what}  {noted.path}" + (f"  ({noted.detail})" if noted.detail else "")
     for path, memory in report.duplicates:

@@ -1,6 +1,6 @@
-"""Import of memory directories.
+"""Import of memory directories, and of whatever was read as one.
 
-An imported directory is remembered like a folder that is shown: what was taken from each of its files is the base
+What is imported is remembered like a folder that is shown: what was taken from each of its files is the base
 of the next import. So ancestry decides, never a clock: an older copy is known as such, an edit merges, and what has
 no common ancestor with the memory of its name becomes a conflict with both texts kept.
 """
@@ -25,7 +25,7 @@ from memstore.errors import (
 from memstore.files.absorb import Absorber, Plan, Seen, resolver
 from memstore.files.absorb_index import translated
 from memstore.files.report import ImportReport, Progress
-from memstore.files.source import Source, ancestry
+from memstore.files.source import Source, read_source
 from memstore.store import lines, reader, shown
 from memstore.store.connection import Reading
 from memstore.store.shown import FolderRow, ShownRow
@@ -35,26 +35,27 @@ from memstore.world import World
 _ATTEMPTS = 20
 
 
-def import_directory(
+def import_source(
     store: Store,
-    directory: str,
+    source: Source | str,
     world: World,
     provenance: Provenance,
-    *,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> ImportReport:
-    """Takes in every memory of a directory in one operation; with `dry_run` says exactly what it would do.
+    """Takes in every memory of a source in one operation; with `dry_run` says exactly what it would do.
 
-    An empty store takes the directory over as it is; otherwise memories that its index does not name get a line.
-    Raises ImportRefused for a directory that cannot be read, StoreBusy where writers never rest.
+    `source`: also as the path where it lies. An empty store takes a memory directory over as it is; otherwise memories
+    that its index does not name get a line. Raises ImportRefused for a path that cannot be read, StoreBusy where
+    writers never rest.
     """
-    source = Source(directory, world, progress)
-    row = None if dry_run else store.add_folder(ancestry(source.path))
+    if isinstance(source, str):
+        source = read_source(source, world, progress)
+    row = None if dry_run else store.add_folder(source.key)
     for _ in range(_ATTEMPTS):
         with store.view() as connection:
-            known = row or shown.folder_row(connection, ancestry(source.path)) or FolderRow(0, "", None, 0, None)
-            taken = _Import(connection, known, source, world)
+            known = row or shown.folder_row(connection, source.key) or FolderRow(0, "", None, 0, None)
+            taken = _Import(connection, known, source, world, progress)
             taken.plan_all()
             empty = not (reader.heads(connection, None, retired=True) or lines.rows(connection))
         plan = taken.plan
@@ -65,22 +66,26 @@ def import_directory(
             return taken.report(None)
         change_set = ChangeSet(
             world.new_id(), "import", world.clock(), replace(provenance, origin="import"), tuple(plan.changes),
-            tuple(plan.lines), tuple(plan.conflicts), reason=f"import of {source.path}", real=not empty,
+            tuple(plan.lines), tuple(plan.conflicts), reason=f"import of {source.path}",
+            real=source.foreign or not empty,
         )  # fmt: skip
         try:
             applied = store.apply(change_set, folder=known.pk, shown_changes=plan.shown)
         except (StaleVersion, NameTaken):
             continue
         return taken.report(applied.seq)
-    raise StoreBusy("the memories changed faster than the directory could be taken in", hint="try again")
+    raise StoreBusy("the memories changed faster than those of the source could be taken in", hint="try again")
 
 
 class _Import:
-    def __init__(self, connection: Reading, row: FolderRow, source: Source, world: World) -> None:
+    def __init__(
+        self, connection: Reading, row: FolderRow, source: Source, world: World, progress: Progress | None
+    ) -> None:
         self._connection = connection
         self._row = row
         self._source = source
         self._world = world
+        self._progress = progress
         self._absorber = Absorber(connection, row.pk, world.new_id, world.clock(), first=False, listing_wait=None)
         self.plan: Plan = self._absorber.plan
         self._unchanged: list[str] = []
@@ -96,7 +101,9 @@ class _Import:
         self._named = {piece.target for piece in parse(index)}
         files = {name: content for name, content in self._source.files.items() if name != INDEX_NAME}
         own = {name: self._in_its_own_right(name, content) for name, content in files.items()}
-        for name in sorted(files, key=lambda name: (not own[name], name.count("/"), name)):
+        for done, name in enumerate(sorted(files, key=lambda name: (not own[name], name.count("/"), name))):
+            if self._progress is not None:
+                self._progress(done, len(files), name)
             self._plan_file(name, files[name], own[name])
         if INDEX_NAME in self._source.files:
             self._plan_index(self._source.files[INDEX_NAME])
@@ -190,4 +197,5 @@ class _Import:
             tuple(sorted([*self._source.skipped, *self._skipped])),
             self._lines,
             seq,
+            self._source.format,
         )

@@ -1,0 +1,111 @@
+"""The file of the MCP memory server: a graph in JSON lines, each an entity or a relation. An entity is one memory.
+
+Its observations become a list; a relation stands with the entity it starts from, as `- relation [[other]]`, whether or
+not there is such an entity. A relation that starts from nothing makes a memory of its own for what it starts from.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from memstore.core.rows import Paths, Skipped, memory_text, one_line, type_of
+from memstore.errors import ImportRefused
+
+_LONGEST_DESCRIPTION = 250
+
+
+@dataclass(slots=True)
+class _Entity:
+    name: str
+    kind: str
+    observations: list[str]
+    relations: list[str] = field(default_factory=list)
+
+
+def read(content: bytes, told: str) -> tuple[dict[str, bytes], Skipped]:
+    """Each entity as a memory, by its path; lines that are neither entity nor relation are named by their number.
+
+    Raises ImportRefused where no line is one.
+    """
+    entities: list[_Entity] = []
+    relations: list[tuple[str, str]] = []
+    skipped: list[tuple[str, str]] = []
+    for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if not raw.strip():
+            continue
+        one = _value(raw)
+        if isinstance(one, str):
+            skipped.append((f"line {number}", one))
+        elif isinstance(one, _Entity):
+            entities.append(one)
+        else:
+            relations.append(one)
+    if not (entities or relations):
+        raise ImportRefused(
+            f"{told} holds no line of the MCP memory server: neither an entity nor a relation",
+            hint="such a line is a JSON object whose `type` is entity or relation; for other JSON say --format json",
+        )
+    _relate(entities, relations)
+    return _texts(entities, skipped), tuple(skipped)
+
+
+def _value(raw: bytes) -> _Entity | tuple[str, str] | str:
+    """What a line is: an entity, (from, text) of a relation, or why it is neither."""
+    try:
+        text = raw.decode()
+        value = json.loads(text)
+        text.encode() if "\\u" not in text else json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeDecodeError:
+        return "it is not UTF-8"
+    except UnicodeEncodeError:
+        return "it holds half a surrogate pair"
+    except (ValueError, RecursionError):
+        return "it is not JSON"
+    if not isinstance(value, dict):
+        return "it is no JSON object"
+    if value.get("type") == "entity":
+        return _entity(value)
+    if value.get("type") == "relation":
+        start, end, kind = (value.get(key) for key in ("from", "to", "relationType"))
+        if not all(isinstance(one, str) and one.strip() for one in (start, end, kind)):
+            return "a relation needs from, to and relationType"
+        return str(start), f"- {one_line(str(kind), 200)} [[{one_line(str(end), 200)}]]"
+    return "it is neither an entity nor a relation"
+
+
+def _entity(value: Mapping[str, object]) -> _Entity | str:
+    name, kind, observations = value.get("name"), value.get("entityType", ""), value.get("observations", [])
+    if not isinstance(name, str) or not name.strip():
+        return "an entity needs a name"
+    if not isinstance(observations, list) or not all(isinstance(one, str) for one in observations):
+        return "the observations of an entity are a list of texts"
+    return _Entity(name, kind if isinstance(kind, str) else "", [one for one in observations if one.strip()])
+
+
+def _relate(entities: list[_Entity], relations: list[tuple[str, str]]) -> None:
+    by_name: dict[str, _Entity] = {}
+    for entity in entities:
+        by_name.setdefault(entity.name, entity)
+    for start, text in relations:
+        if start not in by_name:
+            by_name[start] = _Entity(start, "", [])
+            entities.append(by_name[start])
+        if text not in by_name[start].relations:
+            by_name[start].relations.append(text)
+
+
+def _texts(entities: list[_Entity], skipped: list[tuple[str, str]]) -> dict[str, bytes]:
+    paths = Paths()
+    files = {}
+    for entity in entities:
+        name = one_line(entity.name, 200)
+        said = entity.observations[0] if entity.observations else f"{entity.kind} {name}".strip()
+        items = ["- " + "\n  ".join(one.strip("\n").split("\n")) for one in entity.observations]
+        blocks = ["\n".join(block) for block in (items, entity.relations) if block]
+        others = {"entity_type": one_line(entity.kind, 200)} if entity.kind.strip() else {}
+        body = "\n\n".join(blocks) or name
+        text = memory_text(name, one_line(said, _LONGEST_DESCRIPTION), type_of(entity.kind), others, body)
+        files[paths.of(entity.name)] = text
+    return files
