@@ -90,11 +90,11 @@ def _files(found: Standing, places: Places, world: World) -> Iterator[Finding]:
         return
     other = sorted(path for path, text in wanted.items() if found.files.get(path) != text)
     if other:
+        are, them = ("is", "it") if len(other) == 1 else ("are", "them")
         yield Finding(
-            PLUGIN, "warning", f"{some(other)} of the plugin {'is' if len(other) == 1 else 'are'} not as this memstore"
-            " makes them",
+            PLUGIN, "warning", f"{some(other)} of the plugin {are} not as this memstore makes {them}",
             "memstore was moved, or a memory folder came that the hooks do not know" if other == [HOOKS] else
-            "memstore was moved or changed, or somebody edited them",
+            "memstore was moved or changed, or somebody edited the plugin",
             _INSTALL,
         )  # fmt: skip
 
