@@ -16,7 +16,7 @@ from memstore.files.claim import read_claim
 from memstore.files.folder import Folder
 from memstore.files.report import Unshown, counted
 from memstore.files.scan import Scan
-from memstore.store import shown
+from memstore.store import ground, shown
 from memstore.upkeep.doctor_told import capped, some
 
 if TYPE_CHECKING:
@@ -52,6 +52,13 @@ def usable(place: Place, world: World) -> Iterator[Finding]:
         return
     with folder:
         yield from _claim(folder, place)
+        mount = ground.mount_of(folder.path)
+        if mount is not None and mount.safe is False:
+            yield Finding(
+                FOLDER, "note", f"the memory folder {folder.path} lies on {mount.kind} (mounted at {mount.point})",
+                "it is shared by machines: each with a store of its own sees the files of the others as edits by hand",
+                "where that is not meant, choose a folder on a local disk with the setting autoMemoryDirectory",
+            )  # fmt: skip
         if not os.access(folder.path, os.W_OK | os.X_OK):
             yield Finding(
                 FOLDER, "warning", f"the memory folder {folder.path} cannot be written",

@@ -13,6 +13,7 @@ import pytest
 from memstore.core.findings import Finding
 from memstore.core.plan import Wanted
 from memstore.errors import Defect
+from memstore.store import ground
 from memstore.upkeep import doctor_files
 from tests.files.desk import Desk, topic
 
@@ -355,3 +356,12 @@ def test_a_store_that_is_only_read_is_looked_at_and_offers_no_fix(desk: Desk):
     desk.memories.store.refusal = Defect("only read")
     finding = one(desk, "index-dangling")
     assert not finding.fix
+
+
+def test_a_folder_that_machines_share_is_worth_a_word(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    put(desk, "one")
+    mounts = desk.base / "mountinfo"
+    mounts.write_text("36 0 0:31 / / rw,relatime - nfs4 server:/homes rw\n")
+    monkeypatch.setattr(ground, "MOUNTS", str(mounts))
+    finding = one(desk, "folder")
+    assert finding.severity == "note" and f"{desk.folder} lies on nfs4 (mounted at /)" in finding.what
