@@ -123,10 +123,13 @@ _MADE_OF_SCHEMA = frozenset(
     for what in ("TABLE", "INDEX", "TRIGGER", "VIEW", "VTABLE")
 ) | {apsw.SQLITE_ALTER_TABLE}
 
+_WRITES = frozenset({apsw.SQLITE_INSERT, apsw.SQLITE_UPDATE, apsw.SQLITE_DELETE})
+"""Into the tables of `purge` nobody writes by hand: a row in one of them lets history be changed."""
+
 
 def _allowed(action: int, first: str | None, second: str | None, database: str | None, _: str | None) -> int:
     """What a statement of the shell may do. Temporary tables and views are the shell's own."""
-    if action in _MADE_OF_SCHEMA:
+    if action in _MADE_OF_SCHEMA or (action in _WRITES and (first or "").startswith("purge")):
         return apsw.SQLITE_DENY
     if action == apsw.SQLITE_PRAGMA and second is not None and (first or "").lower() in _PRAGMAS:
         return apsw.SQLITE_DENY
