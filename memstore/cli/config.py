@@ -30,7 +30,8 @@ def config(ctx: click.Context) -> None:
     """Show and change the settings; alone it lists them.
 
     The first of these that has a value counts: an environment variable (MEMSTORE_ and the key in upper case, with _
-    for each dot), this repository, the user, the default.
+    for each dot), this repository, the user, the default. What holds for the user stands in one file, which
+    `memstore config path` names.
     """
     if ctx.invoked_subcommand is None:
         ctx.invoke(list_command, user=False)
@@ -47,6 +48,7 @@ def list_command(state: State, user: bool) -> None:
     settings = state.settings(user=user)
     if state.json:
         _emit(state, settings, *KEYS.values())
+        _note_unknown(state, settings)
         return
     rows = [_row(settings, key) for key in KEYS.values()]
     if drawn():
@@ -54,6 +56,28 @@ def list_command(state: State, user: bool) -> None:
             state.say(f"{bold(name)} = {printable(value)}  ({source})\n    {printable(meaning)}")
     else:
         state.say(table(("setting", "value", "from", "meaning"), rows))
+    _note_unknown(state, settings)
+
+
+@config.command("path")
+@json_option
+@click.pass_obj
+def path_command(state: State) -> None:
+    """Print the path of the file with the user's settings, which need not be there yet.
+
+    It is one JSON object of settings and their values, such as {"extract.every": 3}, and may be edited by hand. What
+    holds for a repository stands in its store.
+    """
+    import os
+
+    from memstore.store.home import Home
+    from memstore.store.settings import FILE
+
+    path = os.path.join(Home.locate(state.world().environment).path, FILE)
+    if state.json:
+        state.emit("config path", {"path": path, "exists": os.path.lexists(path)})
+    else:
+        state.say(printable(path))
 
 
 @config.command("get")
@@ -146,6 +170,19 @@ def _emit(state: State, settings: Settings, *keys: Key) -> None:
     from memstore.cli.shaping import key_shape
 
     state.emit("config", {"settings": [key_shape(key, settings) for key in keys]})
+
+
+def _note_unknown(state: State, settings: Settings) -> None:
+    """Says what stands in the user's file and is no setting: most likely it was mistyped."""
+    from difflib import get_close_matches
+
+    from memstore.core.settings import KEYS
+
+    for name in settings.user:
+        if name not in KEYS:
+            near = get_close_matches(name[:80], KEYS, 1)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            state.note(f"note: {name[:80]!r} in the user's file is no setting{meant} (`memstore config path` names it)")
 
 
 def _row(settings: Settings, key: Key) -> tuple[str, str, str, str]:

@@ -15,6 +15,60 @@ HOLDS: Shape = {
 """What a database or a backup holds."""
 
 UPKEEP: dict[str, Shape] = {
+    "config path": {"path": "text", "exists": "flag"},
+    "purge": {
+        "dry_run": "flag",
+        "what": "text",  # memory, secret, before or finish
+        "memories": ["text"],  # those that go; for a secret the living ones that are changed
+        "lines": "number",  # of the index that are changed
+        "taken": "counts",  # by kind, out of the history
+        "holding": ["text"],  # files that hold it: before, or with dry_run false still
+        "unread": ["text"],  # files that could not be looked into
+        "columns": ["text"],  # of the database that still hold it
+        "copies": ["text"],  # of the database, from before, which may hold it
+        "removed": ["text"],
+        "notices": ["text"],
+        "trouble": "text or null",  # why the files of the database could not be cleaned
+        "seq": "number or null",
+        "finished": "flag",  # it is in no file any more, as far as could be seen
+        "files": "files or null",
+    },
+    "doctor": {
+        "dry_run": "flag",
+        "worst": "text or null",  # the highest severity: note, warning, error
+        "looked": "number",
+        "facts": [{"name": "text", "value": "text"}],  # versions and places
+        "findings": [
+            {"check": "text", "severity": "text", "what": "text", "why": "text", "mend": "text", "fix": "flag"}
+        ],
+        "mended": [{"check": "text", "what": "text", "told": "text", "failed": "text"}],  # what --fix did
+        "skipped": [{"check": "text", "why": "text"}],
+    },
+    # Where a model does not answer, an error stands in its place.
+    "doctor --model": {
+        "host": "text or null",  # null: the API is not asked, as the client's own fork thinks
+        "mended": "text",  # what was left out of the address, or empty
+        "credential": "credential or null",
+        "proxy": "proxy or null",
+        "client": {  # for its own fork
+            "usable": "flag",
+            "program": "text or null",
+            "version": "text or null",
+            "login": "text or null",  # how it is logged in, as it says; it was asked nothing
+            "problem": "text or null",
+        },
+        "models": [
+            {
+                "model": "text",
+                "settings": ["text"],
+                "answered": "text",  # as what it named itself
+                "seconds": "fraction",
+                "input_tokens": "number",
+                "output_tokens": "number",
+                "cost": "fraction or null",  # US dollars; null: the price is not known
+            }
+        ],
+    },
     "lint": {
         "checked": "number",  # memories that were looked through
         "warnings": [{"path": "text", "line": "number", "rule": "text", "what": "text", "suggestion": "text"}],

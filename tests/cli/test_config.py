@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memstore.cli import terminal
-from memstore.core.settings import KEYS, Key
+from memstore.core.settings import KEYS, Key, written
 from tests.cli.conftest import Run
 
 
@@ -107,6 +107,39 @@ def test_a_value_that_cannot_be_used_is_named_in_the_list_and_refused_where_it_i
     assert failed.code == 2 and "budget.day cannot be 'lots' (the user's settings)" in failed.err
     (shown,) = run("config", "get", "budget.day", "--json").json["settings"]
     assert (shown["value"], shown["source"]) == (None, "user") and "'lots'" in shown["problem"]
+
+
+def test_the_path_of_the_users_file_is_told_before_and_after_it_is_there(run: Run, home: Path):
+    path = home / "memstore" / "settings.json"
+    assert run("config", "path").out == f"{path}\n" and not path.parent.exists()
+    assert run("config", "path", "--json").json["exists"] is False
+    run("config", "set", "--user", "extract.every", "3")
+    assert run("config", "path", "--json").json["exists"] is True
+    path.write_text('{"extract.every": 4}')
+    assert listed(run)["extract.every"][:2] == ["4", "user"]
+
+
+def test_what_is_no_setting_in_the_users_file_is_said_and_stays(run: Run, home: Path):
+    path = home / "memstore" / "settings.json"
+    path.parent.mkdir()
+    path.write_text('{"extract.evry": 4, "x\\u001b[31m": 1}')
+    for options in ((), ("--user",), ("--json",)):
+        said = run("config", "list", *options).err
+        assert "note: 'extract.evry' in the user's file is no setting; did you mean extract.every?" in said
+        assert "\x1b" not in said and said.count("note: ") == 2
+    run("config", "set", "--user", "notes.calls", "1")
+    assert json.loads(path.read_text()) == {"extract.evry": 4, "x\x1b[31m": 1, "notes.calls": "1"}
+
+
+def test_the_readme_has_each_setting_with_its_default_and_what_it_means():
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    section = readme.split("### Settings\n", 1)[1].split("\n### ", 1)[0]
+    rows = [line for line in section.split("\n") if line.startswith("| `")]
+    assert rows == [
+        f"| `{key.name}` | {written(key.name, key.default)} | {key.meaning} ({key.allowed})"
+        f"{'; a person sets it' if key.personal else ''} |"
+        for key in KEYS.values()
+    ]
 
 
 def test_a_file_that_cannot_be_read_is_named(run: Run, home: Path):

@@ -88,6 +88,7 @@ def test_every_command_prints_its_shape(
         ("notes", "list"),
         ("notes", "show"),
         ("config", "list"),
+        ("config", "path"),
         ("config", "get", "extract.via"),
         ("config", "set", "budget.day", "0.50"),
         ("config", "unset", "budget.day"),
