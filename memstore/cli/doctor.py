@@ -1,152 +1,126 @@
-"""`doctor`: what keeps memstore from working here, and the next step. So far: whether a model answers."""
+"""`doctor`: what keeps memstore from working here, why that matters, and what mends it."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from memstore.cli import exits
+from memstore.cli.progress import progress_bar
 from memstore.cli.state import State, json_option
-from memstore.cli.terminal import printable
+from memstore.cli.terminal import bold, plural, printable
 
 if TYPE_CHECKING:
-    from memstore.core.settings import Settings
-    from memstore.jobs.endpoint import Endpoint
-    from memstore.jobs.messages import Reply
+    from memstore.core.findings import Finding
+    from memstore.upkeep.doctor import Examination, Mended
 
-_WORDS = "Answer with the one word: ok"
-_LIMIT = 64
-_PATIENCE = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A model that answered. `asked`: the name that is set, and in which settings; `seconds`: how long it took."""
-
-    asked: str
-    keys: tuple[str, ...]
-    reply: Reply
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """The client, for its own fork. `problem`: why it cannot be used, and `step` what to do; empty where it can."""
-
-    program: str = ""
-    version: str = ""
-    login: str = ""
-    problem: str = ""
-    step: str = ""
+_CODES = {None: exits.OK, "note": exits.OK, "warning": exits.GONE, "error": exits.STORE}
 
 
 @click.command()
-@click.option("--model", is_flag=True, help="Ask each model that is set one tiny question.")
+@click.option("--fix", is_flag=True, help="Mend what is safe to mend, then look again.")
+@click.option("--dry-run", is_flag=True, help="With --fix: say what it would mend, and mend nothing.")
+@click.option("--thorough", is_flag=True, help="Take as long as it needs, also where there are very many memories.")
+@click.option("--model", is_flag=True, help="Only ask each model that is set one tiny question.")
 @json_option
 @click.pass_obj
-def doctor(state: State, model: bool) -> None:
-    """See whether a model answers, and if not, what to do.
+def doctor(state: State, fix: bool, dry_run: bool, thorough: bool, model: bool) -> None:
+    """Look for all that keeps memstore from working here, and say what mends it.
 
-    Models extract what sessions taught, keep their notes, dream and, where recall.selector is model, pick memories for
-    prompts. A request goes to the Messages API with the key in ANTHROPIC_API_KEY or the token in ANTHROPIC_AUTH_TOKEN,
-    to the address in ANTHROPIC_BASE_URL where one is set. Without them the client's own fork of a session extracts
-    (extract.via); it is looked for, and asked nothing.
+    Looked at are the database (on a fresh connection, for reading alone), the search index, the files in the folder,
+    MEMORY.md, the file system, permissions, settings, the client, and what waits or was left over. Nothing is changed
+    without --fix; that mends what cannot lose anything, and `memstore undo` takes back what it did to memories and
+    lines. Exit code 0: nothing, or notes only; 8: warnings; 6: errors.
+
+    With --model a request goes to the Messages API with the key in ANTHROPIC_API_KEY or the token in
+    ANTHROPIC_AUTH_TOKEN, to the address in ANTHROPIC_BASE_URL where one is set. Models extract what sessions taught,
+    keep their notes, dream and, where recall.selector is model, pick memories for prompts. Without key and token the
+    client's own fork of a session extracts (extract.via); it is looked for, and asked nothing.
     """
-    if not model:
-        raise click.UsageError("say what to look at: `memstore doctor --model`")
-    settings, environment = state.settings(), state.world().environment
-    client = _client(settings, environment)
-    endpoint = _endpoint(state, settings, environment, client)
-    models: dict[str, tuple[str, ...]] = {}
-    picks = ("model.recall",) if settings.word("recall.selector") == "model" else ()
-    for key in ("model.extract", "model.notes", "model.dream", *picks):
-        name = settings.word(key)
-        models[name] = (*models.get(name, ()), key)
-    answers = [] if endpoint is None else [_ask(endpoint, name, keys) for name, keys in models.items()]
+    if model and (fix or dry_run or thorough):
+        raise click.UsageError("--model stands alone: it asks the models and looks at nothing else")
+    if dry_run and not fix:
+        raise click.UsageError("--dry-run says what --fix would mend: give both")
+    if model:
+        from memstore.cli.doctor_model import look_at_models
+
+        look_at_models(state)
+        return
+    _examine(state, fix=fix, dry_run=dry_run, thorough=thorough)
+
+
+def _examine(state: State, *, fix: bool, dry_run: bool, thorough: bool) -> None:
+    from memstore.upkeep.doctor import examine, mend
+
+    world = state.world()
+    with progress_bar(state, "looking at") as progress:
+        found = examine(world, thorough=thorough, progress=progress)
+    mended: list[Mended] = []
+    if fix and not dry_run and any(finding.fix for finding in found.findings):
+        with progress_bar(state, "mending") as progress:
+            mended = mend(world, found, progress=progress)
+            found = examine(world, thorough=thorough, progress=progress)
     if state.json:
-        from memstore.cli.shaping import answer_shape, client_shape, endpoint_shape
-
-        shape = {**endpoint_shape(endpoint), "client": client_shape(client)}
-        state.emit("doctor", {**shape, "models": [answer_shape(one) for one in answers]})
+        state.emit("doctor", _shape(found, mended, dry_run=dry_run))
     else:
-        if endpoint is not None:
-            _tell(state, endpoint)
-        for one in answers:
-            state.say(printable(_line(one)))
-        needless = bool(client.problem) and settings.word("extract.via") != "client"
-        state.say(printable(_client_line(replace(client, step="not needed: the API is asked") if needless else client)))
-    if client.problem and settings.word("extract.via") == "client":
-        state.note("nothing is extracted until then: extract.via is client")
-        raise exits.Finished(exits.MODEL)
+        state.say("\n".join(_lines(found, mended, dry_run=dry_run)))
+    raise exits.Finished(_CODES[found.worst])
 
 
-def _endpoint(state: State, settings: Settings, environment: Mapping[str, str], client: Client) -> Endpoint | None:
-    """Where the API is asked; None where the client's fork does without it. Raises ModelUnset and SettingRefused."""
-    from memstore.errors import ModelUnset
-    from memstore.jobs.endpoint import find_endpoint
-
-    try:
-        endpoint = find_endpoint(environment)
-    except ModelUnset as unset:
-        if client.problem or settings.word("extract.via") == "api":
-            raise ModelUnset(str(unset), hint=f"{unset.hint}; {_client_line(client)}") from None
-        picks = ", the model that picks memories" if settings.word("recall.selector") == "model" else ""
-        state.note(f"{unset}: dreams{picks} and the notes of sessions need it, the extraction does not")
-        return None
-    state.note(endpoint.address.mended)
-    return endpoint
+def _lines(found: Examination, mended: Sequence[Mended], *, dry_run: bool) -> Iterator[str]:
+    yield from (f"{name + ':':<10}{printable(value)}" for name, value in found.facts)
+    for each in mended:
+        became = f"mended: {each.told}" if each.told else f"not mended: {each.failed}"
+        yield f"{each.finding.check}: {printable(became)}"
+    for severity in ("error", "warning", "note"):
+        for finding in found.findings:
+            if finding.severity == severity:
+                yield from _told(finding, dry_run=dry_run)
+    for why in dict.fromkeys(skipped.why for skipped in found.skipped):
+        names = ", ".join(skipped.check for skipped in found.skipped if skipped.why == why)
+        yield f"not looked at, as {printable(why)}: {names}"
+    yield _sum(found)
 
 
-def _client(settings: Settings, environment: Mapping[str, str]) -> Client:
-    from memstore.errors import MemstoreError
-    from memstore.jobs.choice import client
-    from memstore.jobs.client_program import ask_login
-
-    try:
-        program = client(settings, environment)
-    except MemstoreError as error:
-        return Client(problem=str(error), step=error.hint)
-    known, method = ask_login(program, environment)
-    found = Client(program.path, program.told, method)
-    if known is False:
-        return replace(found, problem="the client is not logged in", step="log in with `claude` and /login")
-    return found
+def _told(finding: Finding, *, dry_run: bool) -> Iterator[str]:
+    yield f"{bold(finding.severity)} {finding.check}: {printable(finding.what)}"
+    yield f"    {printable(finding.why)}"
+    yield f"    {printable(finding.mend)}"
+    if finding.fix:
+        yield "    --fix would mend it" if dry_run else "    `memstore doctor --fix` mends it"
 
 
-def _client_line(client: Client) -> str:
-    if client.problem:
-        step = f" ({client.step})" if client.step else ""
-        return f"the client's own fork cannot be used: {client.problem}{step}"
-    login = f", logged in by {client.login}" if client.login else ""
-    return f"the client's own fork can be used: {client.program}, version {client.version}{login}"
+def _sum(found: Examination) -> str:
+    counts = [
+        plural(number, severity)
+        for severity in ("error", "warning", "note")
+        if (number := sum(finding.severity == severity for finding in found.findings))
+    ]
+    return f"{plural(found.looked, 'look')}: {', '.join(counts) or 'nothing is the matter'}"
 
 
-def _tell(state: State, endpoint: Endpoint) -> None:
-    credential, proxy = endpoint.credential, endpoint.proxy
-    state.say(f"sent to {printable(endpoint.address.host)}: the {credential.kind} in {credential.variable}")
-    if credential.spare:
-        state.say(f"not sent: {credential.spare}, as the key comes before it")
-    if proxy is not None:
-        state.say(f"through the proxy {printable(proxy.host)} (${proxy.variable})")
-
-
-def _ask(endpoint: Endpoint, name: str, keys: tuple[str, ...]) -> Answered:
-    """One question, without another try: what is wrong now is what a person wants to know."""
-    from memstore.jobs.llm import ApiModel
-    from memstore.jobs.messages import Request, user
-
-    began = time.monotonic()
-    reply = ApiModel(endpoint, patience=_PATIENCE, retries=0).reply(Request(name, (user(_WORDS),), _LIMIT))
-    return Answered(name, keys, reply, time.monotonic() - began)
-
-
-def _line(one: Answered) -> str:
-    usage, cost = one.reply.usage, one.reply.cost
-    other = f", as {one.reply.model}" if one.reply.model not in ("", one.asked) else ""
-    price = "its price is not known: a budget cannot be kept" if cost is None else f"${cost / 1_000_000:.6f}"
-    tokens = f"{usage.prompt} tokens in, {usage.output} out"
-    return f"{one.asked} ({', '.join(one.keys)}) answers{other}: {one.seconds:.1f} s, {tokens}, {price}"
+def _shape(found: Examination, mended: Sequence[Mended], *, dry_run: bool) -> dict[str, object]:
+    return {
+        "dry_run": dry_run,
+        "worst": found.worst,
+        "looked": found.looked,
+        "facts": [{"name": name, "value": value} for name, value in found.facts],
+        "findings": [
+            {
+                "check": one.check,
+                "severity": one.severity,
+                "what": one.what,
+                "why": one.why,
+                "mend": one.mend,
+                "fix": one.fix,
+            }
+            for one in found.findings
+        ],
+        "mended": [
+            {"check": one.finding.check, "what": one.finding.what, "told": one.told, "failed": one.failed}
+            for one in mended
+        ],
+        "skipped": [{"check": one.check, "why": one.why} for one in found.skipped],
+    }

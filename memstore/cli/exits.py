@@ -8,9 +8,9 @@
 | 3 | there is no such memory, version, operation, conflict or store |
 | 4 | conflict: nothing was written |
 | 5 | the folder or repository cannot be used (yet); a `sync` or `export` that was stopped or left files unwritten |
-| 6 | the database cannot be used now; also where a `sync` had to stop for that in the middle |
+| 6 | the database cannot be used now; also where a `sync` had to stop for that, or the `doctor` found an error |
 | 7 | no model answers: no key, a refused one, no connection, a limit; an `extract run` or `dream` that did not do all |
-| 8 | a `check` found memories that name what is not there |
+| 8 | a `check` found names of what is not there; the `doctor` found warnings and no error; a `purge` left some |
 | 130 | interrupted |
 | 141 | whoever read the output stopped reading |
 

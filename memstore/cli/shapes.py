@@ -307,31 +307,6 @@ SHAPES: dict[str, Shape] = {
     },
     "trust": {"root": "text", "waiting": [SETTING], "accepted": [SETTING], "withdrawn": [SETTING]},
     "link": {"root": "text", "store": "text", "created": "flag"},
-    # Where a model does not answer, an error stands in its place.
-    "doctor": {
-        "host": "text or null",  # null: the API is not asked, as the client's own fork thinks
-        "mended": "text",  # what was left out of the address, or empty
-        "credential": "credential or null",
-        "proxy": "proxy or null",
-        "client": {  # for its own fork
-            "usable": "flag",
-            "program": "text or null",
-            "version": "text or null",
-            "login": "text or null",  # how it is logged in, as it says; it was asked nothing
-            "problem": "text or null",
-        },
-        "models": [
-            {
-                "model": "text",
-                "settings": ["text"],
-                "answered": "text",  # as what it named itself
-                "seconds": "fraction",
-                "input_tokens": "number",
-                "output_tokens": "number",
-                "cost": "fraction or null",  # US dollars; null: the price is not known
-            }
-        ],
-    },
     "install": INSTALLED,
     "uninstall": INSTALLED,
     "prompt": {"text": "text"},

@@ -11,7 +11,7 @@ from memstore import errors
 
 if TYPE_CHECKING:
     from memstore.checking import Checked
-    from memstore.cli.doctor import Answered, Client
+    from memstore.cli.doctor_model import Answered, Client
     from memstore.core.model import ConflictRecord, Memory, Operation, Version
     from memstore.core.settings import Key, Settings, Value
     from memstore.files.report import Noted, SyncReport

@@ -69,7 +69,7 @@ def test_what_was_mended_and_what_was_not_sent_is_said(run: Run, api: Scripted, 
 def test_the_answer_has_its_shape(run: Run, api: Scripted):
     api.steps = [Say()]
     told = run("doctor", "--model", "--json")
-    assert has_shape(told.json, {"memstore": "number", "command": "text", **SHAPES["doctor"]})
+    assert has_shape(told.json, {"memstore": "number", "command": "text", **SHAPES["doctor --model"]})
     assert told.json["credential"] == {"variable": "ANTHROPIC_API_KEY", "kind": "API key"}
     assert told.json["models"][0]["cost"] == 0.00007
 
@@ -116,10 +116,11 @@ def test_an_unfit_address_is_a_wrong_setting(run: Run, monkeypatch: pytest.Monke
     assert (told.code, told.err.splitlines()[0]) == (2, "memstore: $ANTHROPIC_BASE_URL is no address of a server")
 
 
-def test_without_model_it_says_what_there_is_to_look_at(run: Run):
-    told = run("doctor")
+@pytest.mark.parametrize("more", ["--fix", "--thorough"])
+def test_to_ask_the_models_stands_alone(run: Run, more: str):
+    told = run("doctor", "--model", more)
     assert told.code == 2
-    assert "`memstore doctor --model`" in told.err
+    assert "--model stands alone" in told.err
 
 
 def test_a_proxy_is_named(run: Run, api: Scripted, monkeypatch: pytest.MonkeyPatch):
@@ -177,7 +178,7 @@ def test_without_a_key_the_client_is_enough(run: Run, client: Callable[..., Path
     assert told.err.startswith("no model can be asked: neither ANTHROPIC_API_KEY nor ")
     assert "the notes of sessions need it, the extraction does not" in told.err
     shape = run("doctor", "--model", "--json").json
-    assert has_shape(shape, {"memstore": "number", "command": "text", **SHAPES["doctor"]})
+    assert has_shape(shape, {"memstore": "number", "command": "text", **SHAPES["doctor --model"]})
     assert (shape["host"], shape["models"]) == (None, [])
     assert shape["client"] == {
         "usable": True, "program": str(program), "version": "2.1.332", "login": "claude.ai", "problem": None,
