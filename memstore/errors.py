@@ -26,6 +26,7 @@ MemstoreError
 │   │   ├── StoreReadOnly        no permission, or a read-only file system
 │   │   ├── DiskFull
 │   │   ├── GroundRefused        a file system on which a database breaks
+│   │   ├── StoreReplaced        another file lies in its place since it was opened: open it again
 │   │   ├── StoreDamaged         not a database, or a damaged one; it is left as it is
 │   │   ├── StoreNewer           written by a newer memstore; left as it is
 │   │   └── EngineTooOld         the SQLite library has a known defect, or the platform is not supported
@@ -248,6 +249,17 @@ class GroundRefused(StoreUnavailable):
         self.kind = kind
         self.point = point
         self.source = source
+
+
+class StoreReplaced(StoreUnavailable):
+    """Another file lies in the database's place since it was opened, as after a restore. Opening it again helps."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"the store {path} was replaced while it was open", hint="open it again")
+
+
+TO_MEND_A_STORE = "run `memstore restore-backup latest`, or without a backup `memstore rebuild`"
+"""The next step where a database is damaged: a person's, for both give the file another name or other rows."""
 
 
 class StoreDamaged(StoreUnavailable):

@@ -163,7 +163,7 @@ def _tell_restored(state: State, done: Restored) -> None:
         state.report(printable(f"comes back  {name}"))
     if done.files is not None:
         for noted in done.files.absorbed:
-            state.report(printable(f"newer in the folder  {noted.path}  ({noted.what})"))
+            state.report(printable(f"differs in the folder  {noted.path}  ({noted.what})"))
         if done.files.absorbed:
             state.report("the next `memstore sync` takes these in as edits; none of them was overwritten")
         elif done.back or done.files.projected:

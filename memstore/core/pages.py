@@ -173,11 +173,9 @@ def _value(kind: int, data: bytes) -> Value:
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     """The number at a place, and the place after it; beyond the end zeros are read."""
     value = 0
-    for count in range(9):
+    for count in range(8):
         byte = data[at + count] if at + count < len(data) else 0
-        if count == 8:
-            return value << 8 | byte, at + 9
         value = value << 7 | byte & 0x7F
         if byte < 0x80:
             return value, at + count + 1
-    raise AssertionError("unreachable")
+    return value << 8 | (data[at + 8] if at + 8 < len(data) else 0), at + 9

@@ -17,11 +17,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Generator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 
 from memstore.core.names import RESERVED, is_debris, placeholder_of
-from memstore.errors import MemstoreError, StoreNewer
+from memstore.errors import MemstoreError, StoreNewer, StoreReplaced
 from memstore.files import temporary
 from memstore.files.in_place import InPlace
 from memstore.files.report import SyncReport
@@ -143,11 +143,12 @@ class Watch:
     def reports(self, interval: float, stopped: Callable[[], bool]) -> Generator[SyncReport, None, None]:
         """The report of the first look, then those that say something new, until `stopped` or not here any more.
 
-        Raises PlaceRefused where another process watches the store; StoreNewer, StoreDamaged and other kinds of
-        StoreUnavailable where the store itself cannot be used any longer.
+        Ends, too, where another database lies in the place of this one by now: open it again. Raises PlaceRefused where
+        another process watches the store; StoreNewer, StoreDamaged and other kinds of StoreUnavailable where the store
+        itself cannot be used any longer.
         """
         holder = Watcher(os.getpid(), self._world.clock(), self._folder)
-        with watched_by(self._store.directory, holder, self._world.pause):
+        with suppress(StoreReplaced), watched_by(self._store.directory, holder, self._world.pause):
             schedule = Schedule(interval, self._now())
             before = self._look(schedule, SyncReport(None), interval)
             yield news(SyncReport(None), before)

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from memstore.app import Memstore
 from memstore.claude.agents import Agent, existing
-from memstore.errors import InputRefused, MemstoreError, PlaceRefused, StoreBusy, StoreUnavailable
+from memstore.errors import InputRefused, MemstoreError, PlaceRefused, StoreBusy, StoreReplaced, StoreUnavailable
 from memstore.place import Place, find_place
 from memstore.world import World
 
@@ -78,7 +78,7 @@ class Desk:
             if isinstance(error, StoreBusy):
                 raise
             self.close()
-            if type(error) is not StoreUnavailable:  # a kind of its own says that opening it again is no help
+            if type(error) not in (StoreUnavailable, StoreReplaced):  # of other kinds opening it again is no help
                 raise
         except MemstoreError:
             raise

@@ -6,6 +6,7 @@ It is a file of its own, without a log beside it, and it counts only once it was
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -82,7 +83,7 @@ def copy(source: Reading, target: str, step: Step | None = None) -> Contents:
     """
     part = target + PART
     if os.path.lexists(target):
-        raise FileExistsError(None, "there is a file of that name", target)
+        raise OSError(errno.EEXIST, "there is a file of that name", target)  # a FileExistsError
     if os.path.lexists(part):  # of one that was killed
         os.unlink(part)
     try:
@@ -194,8 +195,6 @@ def sync_file(path: str) -> None:
 
 def unwritable(path: str, error: OSError) -> StoreUnavailable:
     """Why no copy could be made."""
-    import errno
-
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull(f"there is no room for {path}", hint="free some space and repeat the command")
     return StoreUnavailable(f"{path} cannot be made: {error.strerror}", hint="give another place: memstore backup FILE")

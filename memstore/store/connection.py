@@ -18,6 +18,7 @@ from typing import Any
 import apsw
 
 from memstore.errors import (
+    TO_MEND_A_STORE,
     Defect,
     DiskFull,
     EngineTooOld,
@@ -26,6 +27,7 @@ from memstore.errors import (
     StoreDamaged,
     StoreNewer,
     StoreReadOnly,
+    StoreReplaced,
     StoreUnavailable,
 )
 from memstore.store import guard
@@ -152,7 +154,7 @@ class Link:
         if found != self._database or (
             self._log is not None and self.writable and guard.identity(self.path + "-wal") != self._log
         ):
-            raise StoreUnavailable(f"the store {self.path} was replaced while it was open", hint="open it again")
+            raise StoreReplaced(self.path)
 
     def _check_schema(self) -> None:
         if self._schema is None:
@@ -275,12 +277,10 @@ def _check_file(path: str) -> None:
     except OSError as error:
         raise StoreUnavailable(f"the store {path} cannot be opened: {error.strerror}", hint=READ_ONLY_HINT) from error
     if not stat.S_ISREG(found.st_mode):
-        raise StoreDamaged(f"{path} is not a regular file; nothing was changed", hint="move it out of the way")
+        raise StoreDamaged(f"{path} is not a regular file; nothing was changed", hint=TO_MEND_A_STORE)
     if found.st_size == 0 and not _is_at_rest(path):
         # SQLite would delete the log of an empty database, and with it the last that is left of the rows.
-        raise StoreDamaged(
-            f"{path} is empty, but its log is not; nothing was changed", hint="restore the database from a backup"
-        )
+        raise StoreDamaged(f"{path} is empty, but its log is not; nothing was changed", hint=TO_MEND_A_STORE)
     if found.st_uid != os.geteuid() and os.geteuid() != 0:
         raise StoreUnavailable(
             f"the store {path} belongs to another user", hint="set MEMSTORE_HOME to a folder of yours"
@@ -299,13 +299,13 @@ def translated(error: apsw.Error, path: str) -> MemstoreError:
     if isinstance(error, apsw.ConnectionClosedError):
         return StoreUnavailable(f"the store {path} is closed", hint="open it again")
     if getattr(error, "extendedresult", 0) == apsw.SQLITE_READONLY_DBMOVED:
-        return StoreUnavailable(f"the store {path} was replaced while it was open", hint="open it again")
+        return StoreReplaced(path)
     if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError)):
         return StoreReadOnly(f"the store {path} cannot be written: it is read-only", hint=READ_ONLY_HINT)
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
         return StoreDamaged(
             f"{path} does not read as a sound database ({error}); it was left exactly as it is",
-            hint="copy the store's folder before anything else; the memory files are untouched and can be imported",
+            hint=f"the memory files are untouched; {TO_MEND_A_STORE}",
         )
     if cannot:
         return StoreUnavailable(f"the store {path} cannot be read or written now ({error})", hint=READ_ONLY_HINT)

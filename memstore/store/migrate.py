@@ -11,7 +11,7 @@ import os
 import apsw
 
 from memstore.core.terms import TERMS_VERSION
-from memstore.errors import StoreDamaged, StoreNewer, StoreUnavailable
+from memstore.errors import TO_MEND_A_STORE, StoreDamaged, StoreNewer, StoreUnavailable
 from memstore.store.connection import APPLICATION_ID, one, translated
 from memstore.store.ddl import migrations
 from memstore.store.plainfile import sync_directory
@@ -44,9 +44,7 @@ def _check(connection: apsw.Connection, path: str) -> bool:
     if version == 0:
         foreign = one(connection, "SELECT 1 FROM sqlite_schema LIMIT 1") is not None
     if foreign or version < 0:
-        raise StoreDamaged(
-            f"{path} is a database of another program; nothing was changed", hint="move it out of the way"
-        )
+        raise StoreDamaged(f"{path} is a database of another program; nothing was changed", hint=TO_MEND_A_STORE)
     if version > latest:
         raise StoreNewer(
             f"{path} has schema {version}, this memstore knows {latest}; it was left as it is",

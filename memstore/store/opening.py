@@ -13,7 +13,7 @@ from contextlib import suppress
 import apsw
 
 from memstore.core.terms import TERMS_VERSION
-from memstore.errors import StoreBusy, StoreDamaged, StoreReadOnly, StoreUnavailable
+from memstore.errors import TO_MEND_A_STORE, StoreBusy, StoreDamaged, StoreReadOnly, StoreUnavailable
 from memstore.store import ground, migrate
 from memstore.store.connection import READ_ONLY_HINT, Link, one, open_link, translated
 from memstore.store.ddl import migrations
@@ -164,5 +164,5 @@ def _unusable(place: str, error: OSError) -> StoreReadOnly:
 def _lost(path: str, how: str) -> StoreDamaged:
     return StoreDamaged(
         f"{path} {how}, yet this store has been used; nothing was changed",
-        hint=f"restore it from a backup; to start afresh, move the folder {os.path.dirname(path)} away",
+        hint=f"restore it from a backup: {TO_MEND_A_STORE}",
     )

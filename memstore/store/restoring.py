@@ -8,16 +8,19 @@ database cannot be opened, the draft takes its place, and what lay there is rena
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import zip_longest
 
 import apsw
 
 from memstore.core.changes import ChangeSet
+from memstore.core.model import INDEX_NAME
 from memstore.core.terms import TERMS_VERSION
 from memstore.errors import InputRefused, StoreBusy, StoreNewer
 from memstore.store import backup, migrate, shown, writer
@@ -163,13 +166,33 @@ def calm(target: str, now: Present, missing: Mapping[str, Sequence[str]], operat
                         "UPDATE inbox SET state = 'settled' WHERE id = ? AND state IN ('open', 'done')", (identity,)
                     )
             for pk, path in many(connection, "SELECT pk, path FROM folder"):
-                gone = missing.get(path, ())
-                shown.write(connection, pk, tuple(shown.Forget(name) for name in gone), at)
+                _show_again(connection, pk, missing.get(path, ()), at)
             connection.execute("UPDATE folder SET shows = 0, stamp = NULL, gone_at = NULL")
             _count_on(connection, now.numbers)
             return writer.apply(connection, operation, {}, writer.request_digest(operation)).seq
     except apsw.Error as error:
         raise translated(error, target) from error
+
+
+def _show_again(connection: apsw.Connection, folder: int, gone: Sequence[str], at: int) -> None:
+    """Drops what is known of files that are gone, and of their lines in the index: whoever deleted the file took the
+    line out as well, and neither is to be taken for an edit of what was restored."""
+    index = shown.shown_row(connection, folder, INDEX_NAME)
+    if index is not None and index.lines and INDEX_NAME not in gone:
+        rows = many(
+            connection,
+            "SELECT l.id FROM line l JOIN shown s ON s.memory = l.memory WHERE l.live = 1 AND s.folder = ?"
+            " AND s.name IN (SELECT value FROM json_each(?))",
+            (folder, json.dumps(list(gone))),
+        )
+        without = {row[0] for row in rows}
+        lines = index.content.decode("utf-8", "surrogateescape").split("\n")
+        kept = [pair for pair in zip_longest(lines, json.loads(index.lines)) if pair[1] not in without]
+        if len(kept) < len(lines):
+            content = "\n".join(line for line, _ in kept if line is not None).encode("utf-8", "surrogateescape")
+            ids = json.dumps([identity for _, identity in kept])
+            shown.write(connection, folder, (replace(index, content=content, lines=ids, stamp=None),), at)
+    shown.write(connection, folder, tuple(shown.Forget(name) for name in gone), at)
 
 
 def _count_on(connection: apsw.Connection, numbers: Iterable[tuple[str, int]]) -> None:
