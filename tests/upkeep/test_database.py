@@ -1,0 +1,141 @@
+"""sqlite-utils sees a copy and never a store; what it says is passed on; it does not outlive the call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memstore.app import Memstore
+from memstore.core.plan import Wanted
+from memstore.errors import InputRefused
+from memstore.upkeep import database
+from memstore.upkeep.database import Call
+
+ENDLESS = "WITH RECURSIVE a (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM a) SELECT x FROM a"
+
+
+@pytest.fixture
+def memories(tmp_path: Path) -> Iterator[Memstore]:
+    place = tmp_path / "repo"
+    (place / ".git").mkdir(parents=True)
+    (place / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    with Memstore.open(str(place)) as opened:
+        opened.write("deploy", Wanted(body="On Fridays. 金曜日に発布\n"))
+        yield opened
+
+
+def said(memories: Memstore, call: Call) -> str:
+    pieces: list[bytes] = []
+    with database.copied(memories) as made:
+        database.run(call, made.path, pieces.append, cwd=str(memories.place.root.path), environment=os.environ)
+    return b"".join(pieces).decode()
+
+
+def test_a_copy_has_what_was_edited_in_the_folder_until_now(memories: Memstore):
+    assert memories.place.folder is not None
+    file = Path(memories.place.folder) / "deploy.md"
+    file.write_text(file.read_text(encoding="utf-8") + "By hand.\n", encoding="utf-8")
+    assert "By hand." in said(memories, Call("rows", ("--csv",), ("memories",)))
+
+
+def test_what_is_changed_in_a_copy_is_changed_nowhere_else(memories: Memstore):
+    before = memories.memories()
+    assert "rows_affected" in said(memories, Call("query", (), ("DELETE FROM search_document",)))
+    assert memories.memories() == before
+    assert memories.search("Fridays")[1]
+
+
+@pytest.mark.parametrize("words", ["fridays", "金曜日", "発布 friday"])
+def test_words_in_any_script_find_what_the_search_finds(memories: Memstore, words: str):
+    call = database.search_call("memories", words, ("--csv",))
+    assert "deploy.md" in said(memories, call)
+    assert "deploy" in said(memories, database.search_call("search_document", words, ("--csv",)))
+
+
+def test_words_are_no_syntax(memories: Memstore):
+    assert said(memories, database.search_call("memories", 'NEAR( "x" OR -- y', ("--csv",))).count("deploy.md") == 0
+    with pytest.raises(InputRefused, match="no word"):
+        database.search_call("memories", "  ", ())
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (Call("rows", (), ("nowhere",)), "no such table: nowhere"),
+        (Call("query", (), ("selec",)), "syntax error"),
+        (Call("query", (), ("select 1; select 2",)), "more than one statement"),
+        (Call("query", (), ("select nowhere",)), "no such column: nowhere"),
+        (Call("search", (), ("memory", "x")), "not configured for full-text search"),
+    ],
+)
+def test_what_sqlite_utils_refuses_is_told_in_one_sentence(memories: Memstore, call: Call, reason: str):
+    with pytest.raises(InputRefused, match=reason) as caught:
+        said(memories, call)
+    assert caught.value.hint
+    assert "Traceback" not in str(caught.value)
+
+
+def test_a_folder_that_somebody_stands_in_supplies_no_module(memories: Memstore):
+    place = Path(memories.place.root.path)
+    (place / "sqlite_utils.py").write_text("print('hostile')")
+    assert "hostile" not in said(memories, Call("tables"))
+
+
+def test_rows_are_handed_on_as_they_come_and_the_child_ends_with_the_call(memories: Memstore):
+    sizes: list[int] = []
+
+    def enough(piece: bytes) -> None:
+        sizes.append(len(piece))
+        if sum(sizes) > 1_000_000:
+            raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError), database.copied(memories) as made:
+        call = Call("query", ("--nl",), (ENDLESS,))
+        database.run(call, made.path, enough, cwd="/", environment=os.environ, held=made.held)
+    assert max(sizes) <= 65_536
+    assert not Path(made.path).exists()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_files_of_a_store_are_no_scratch(memories: Memstore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home, path = memories.place.home, memories.store.path
+    os.link(path, tmp_path / "hard.db")
+    (tmp_path / "soft.db").symlink_to(path)
+    (tmp_path / "hole").symlink_to(home.path)
+    refused = [
+        path,
+        f"{path}-wal",
+        f"{home.path}/new.db",
+        *(str(tmp_path / n) for n in ("hard.db", "soft.db", "hole/x")),
+    ]
+    for one in refused:
+        with pytest.raises(InputRefused):
+            database.check_scratch(one, home)
+    monkeypatch.setenv("MEMSTORE_HOME", str(tmp_path / "second"))
+    with Memstore.open(memories.place.root.path) as other:
+        elsewhere = other.store.path
+    monkeypatch.delenv("MEMSTORE_HOME")
+    with pytest.raises(InputRefused, match="database of a store"):
+        database.check_scratch(elsewhere, home)
+    database.keep_copy(memories, str(tmp_path / "copy.db"), force=False)
+    for fine in ("copy.db", "absent.db"):
+        database.check_scratch(str(tmp_path / fine), home)
+
+
+def test_a_copy_to_keep_replaces_nothing_unasked_and_stays_out_of_what_agents_read(memories: Memstore, tmp_path: Path):
+    target = tmp_path / "copy.db"
+    assert database.keep_copy(memories, str(target), force=False) == target.stat().st_size
+    first = target.stat().st_ino
+    with pytest.raises(InputRefused, match="is there already"):
+        database.keep_copy(memories, str(target), force=False)
+    database.keep_copy(memories, str(target), force=True)
+    assert target.stat().st_ino != first
+    assert memories.place.folder is not None
+    for wrong in (f"{memories.place.folder}/copy.db", str(tmp_path / "absent" / "copy.db"), str(tmp_path)):
+        with pytest.raises(InputRefused):
+            database.keep_copy(memories, wrong, force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", "repo"]
