@@ -21,6 +21,7 @@ from memstore.errors import (
     StaleVersion,
     StoreBusy,
 )
+from memstore.store import tombstones
 from memstore.store.runs import taken_back
 from memstore.store.store import Store
 from memstore.world import World
@@ -62,6 +63,7 @@ class Writer:
         former = self._formerly(name)
         if former is not None and (former.state.live or retired):
             return former
+        self._refuse_purged(name)
         raise NotFound(f"there is no memory {name[:80]!r}", hint="see `memstore list` or `memstore search`")
 
     def look_up(self, name: str) -> Memory | None:
@@ -77,6 +79,15 @@ class Writer:
             paths = ", ".join(memory.path for memory in named)
             raise InputRefused(f"the name {name!r} fits several memories: {paths}", hint="give the path of one")
         return named[0] if named else retired
+
+    def _refuse_purged(self, name: str) -> None:
+        with self.store.view() as connection:
+            found = next((one for path in _paths(name) if (one := tombstones.of_path(connection, path))), None)
+        if found is not None:
+            raise NotFound(
+                f"the memory {name[:80]!r} was purged by operation #{found.seq}; nothing of its text is left",
+                hint="`memstore log` says by whom, when and why",
+            )
 
     def _formerly(self, name: str) -> Memory | None:
         for path in _paths(name):
@@ -161,6 +172,8 @@ class Writer:
             return done
 
     def _undo(self, undone: Operation, operation: str | None, request: str) -> Applied:
+        with self.store.view() as connection:
+            tombstones.check_undo(connection, undone.seq)
         for _ in range(_ATTEMPTS):
             steps, line_steps = self.store.steps(undone.seq)
             changes = inverse(steps)

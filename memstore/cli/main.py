@@ -72,6 +72,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "backup": "backup",
         "restore-backup": "backup",
         "rebuild": "rebuild",
+        "purge": "purge",
     },
 }
 """Command to module of `memstore.cli`. The module has it under its own name, or with `_command` behind it

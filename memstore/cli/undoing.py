@@ -90,8 +90,11 @@ def _preview(memories: Memstore, reference: str) -> tuple[Operation, list[Differ
     """What an undo would change. Raises Conflict where it would be refused."""
     from memstore.core.changes import next_state
     from memstore.core.undo import Step, inverse
+    from memstore.store import tombstones
 
     found = memories.operation(reference)
+    with memories.store.view() as connection:
+        tombstones.check_undo(connection, found.seq)
     steps: list[Step] = []
     for made in memories.store.made_by(found.seq)[0]:
         before = None if made.number == 1 else memories.store.version(made.memory, number=made.number - 1)

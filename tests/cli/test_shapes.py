@@ -104,6 +104,7 @@ def test_every_command_prints_its_shape(
         ("undo", "2"),
         ("import", "."),
         ("export", str(tmp_path / "out")),
+        ("purge", "--before", "0m", "--yes"),
         ("backup", "--keep", "3"),
         ("backup", "--list"),
         ("restore-backup", "latest", "--yes"),
