@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from shlex import quote
 
 from memstore.claude.earlier import Earlier, earlier_directories
+from memstore.claude.paths import transcript_directory
+from memstore.claude.root import find_root
 from memstore.claude.slug import sanitise
 from memstore.core.findings import Finding
 from memstore.core.model import INDEX_NAME
@@ -26,6 +32,9 @@ TWIN = "slug-twin"
 _READ = 500
 """Files of one leftover folder that are compared with the store."""
 _SIBLINGS = 10_000
+_SESSIONS = 20
+_HEAD = 64 * 1024
+_CWD = re.compile(rb'"cwd"[ ]?:[ ]?("(?:[^"\\]|\\.){1,4096}")')
 
 
 def leftovers(place: Place, world: World, knows: Callable[[bytes], bool] | None = None) -> Iterator[Finding]:
@@ -48,7 +57,8 @@ def twins(place: Place, world: World) -> Iterator[Finding]:
         for entry in place.home.entries()
         if entry.root != USER_ROOT and entry.store != place.store and sanitise(entry.root) == slug
     }
-    others = sorted(path for path in {*registered, *_siblings(root)} if _is_another(path, root))
+    told = _told(transcript_directory(root, world.environment, world.home), slug)
+    others = sorted(path for path in {*registered, *_siblings(root), *told} if _is_another(path, root))
     yield from capped(
         Finding(
             TWIN, "warning", f"{path} has the same folder name for the client as {root}: {slug}",
@@ -81,7 +91,7 @@ def _leftover(one: Earlier, place: Place, knows: Callable[[bytes], bool] | None)
             "delete it when no session works there",
         )  # fmt: skip
     number = "" if news is None else f"; {news} of them the store does not have"
-    return Finding(LEFTOVER, "warning", what + number, _WHY, f"`memstore import {one.directory}` takes them in")
+    return Finding(LEFTOVER, "warning", what + number, _WHY, f"`memstore import {quote(one.directory)}` takes them in")
 
 
 _WHY = "what was kept there is known to no session of this project"
@@ -109,6 +119,30 @@ def _siblings(root: str) -> Iterator[str]:
         for entry, _ in zip(entries, range(_SIBLINGS), strict=False):
             if entry.name != name and sanitise(entry.name) == wanted and os.path.lexists(f"{entry.path}/.git"):
                 yield entry.path
+
+
+def _told(directory: str, slug: str) -> Iterator[str]:
+    """Where the newest sessions whose transcripts lie in the project's directory were started, by their own word."""
+    try:
+        with os.scandir(directory) as entries:
+            files = [(entry.stat().st_mtime, entry.path) for entry in entries if entry.name.endswith(".jsonl")]
+    except OSError:
+        return
+    for _, path in sorted(files, reverse=True)[:_SESSIONS]:
+        with suppress(OSError, ValueError, Mendable):
+            found = _CWD.search(_head(path))
+            cwd = json.loads(found[1]) if found else ""
+            if os.path.isabs(cwd) and os.path.isdir(cwd) and sanitise(find_root(cwd).path) == slug:
+                yield find_root(cwd).path
+
+
+def _head(path: str) -> bytes:
+    """The beginning of a transcript; nothing of what is no plain file."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        return os.read(handle, _HEAD) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+    finally:
+        os.close(handle)
 
 
 def _is_another(path: str, root: str) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from memstore.core.findings import Finding
@@ -63,7 +64,7 @@ def usable(place: Place, world: World) -> Iterator[Finding]:
             yield Finding(
                 FOLDER, "warning", f"the memory folder {folder.path} cannot be written",
                 "what is saved stays in the store, and sessions read older files",
-                f"run `chmod u+wx {folder.path}`, or mount its file system writable; then `memstore sync`",
+                f"run `chmod u+wx {quote(folder.path)}`, or mount its file system writable; then `memstore sync`",
             )  # fmt: skip
 
 
@@ -90,23 +91,22 @@ def contents(look: Look) -> Iterator[Finding]:
 
 
 def pending(look: Look) -> Iterator[Finding]:
-    """What a sync could not bring to the files now, and why."""
-    if look.scan is None:
-        return  # another check says why
+    """What a sync could not take in or bring to the files now, and why."""
+    if look.scan is None or look.memories.store.has_spooled():
+        return  # other checks say why; what was spooled would be taken in by a look at what is pending
     report = look.memories.files.preview()
-    if report.folder is None or report.stopped:
-        for notice in report.notices:
-            yield Finding(
-                PENDING, "warning", notice, "until then folder and store may say different things",
-                "do what is said there, then run `memstore sync`",
-            )  # fmt: skip
+    known = {*look.scan.strange, *(name for names in look.scan.collisions for name in names)}
+    known.update(copy for copy, _ in look.scan.conflict_copies)
+    late = [unshown for unshown in report.pending if unshown.path not in known]
+    known.update(unshown.path for unshown in late)
+    if not report.taken_over:  # else they tell of the index as well, which another check does
+        yield from capped(_noticed(notice) for notice in report.notices if notice.partition(": ")[0] not in known)
     yield from capped(
         Finding(
             PENDING, "warning", f"{unshown.path} is not up to date: {unshown.reason}",
             "sessions read an older text, or none", unshown.step,
         )
-        for unshown in report.pending
-        if unshown.path not in look.scan.strange
+        for unshown in late
     )  # fmt: skip
 
 
@@ -133,6 +133,13 @@ def mend_left(memories: Memstore) -> str:
     if report.folder is None:
         return f"nothing was done: {'; '.join(report.notices)}"
     return f"synced: {counted(report.taken_in, 'file')} taken in{taken}"
+
+
+def _noticed(notice: str) -> Finding:
+    name, colon, reason = notice.partition(": ")
+    ends = colon and not name.count(" ")  # else it is about the whole folder, and says itself what to do
+    step = Unshown(name, reason).step if ends else "do what is said there, then run `memstore sync`"
+    return Finding(PENDING, "warning", notice, "until then folder and store may say different things", step)
 
 
 def _claim(folder: Folder, place: Place) -> Iterator[Finding]:

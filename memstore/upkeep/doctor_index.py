@@ -47,8 +47,7 @@ def faults(look: Look) -> Iterator[Finding]:
         yield Finding(
             DANGLING, "warning",
             f"{INDEX_NAME} has {counted(number, 'line')} that {points} to nothing: {told}",
-            "sessions are told of memories that are not there"
-            + (f"; {by_hand} of the lines {'was' if by_hand == 1 else 'were'} written by hand" if by_hand else ""),
+            "sessions are told of memories that are not there" + (f"; {by_hand} written by hand" if by_hand else ""),
             "write what is missing (`memstore write NAME`), or `memstore doctor --fix` takes the lines out: their words"
             " stay in the history, and `memstore undo` brings them back",
             fix=look.mendable,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from memstore.core.findings import Finding
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 HEADER = "header"
 HIDDEN = "hidden-text"
 
+_MOST = 10_000
 _CONTROLS = re.compile(rb"[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 _SPEAKING = re.compile("[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e0fff]")
 """Tags, marks that turn text around, and zero-width ones: whole sentences have been hidden in them."""
@@ -60,15 +62,15 @@ def _hidden(path: str, content: bytes) -> list[Finding]:
     if content.isascii() and not _CONTROLS.search(content):
         return []
     text = content.decode("utf-8", "replace")
-    found = list(unseen(text))
+    found = list(islice(unseen(text), _MOST))
     if not found:
         return []
     kinds = dict.fromkeys(f"U+{ord(character):04X}" for _, character in found)
-    places = sorted({text.count("\n", 0, at) + 1 for at, _ in found[:100]})
-    where = f"line {places[0]}" if len(places) == 1 else f"lines {places[0]} to {places[-1]}"
+    first, last = (text.count("\n", 0, at) + 1 for at in (found[0][0], found[-1][0]))
+    where = f"line {first}" if first == last else f"lines {first} to {last}"
     named = ", ".join(list(kinds)[:5]) + (", …" if len(kinds) > 5 else "")
     severity: Severity = "warning" if any(_SPEAKING.match(character) for _, character in found) else "note"
-    number = "1 character" if len(found) == 1 else f"{len(found)} characters"
+    number = counted(len(found), "character") + (" or more" if len(found) == _MOST else "")
     show = "`memstore show MEMORY.md`" if path == INDEX_NAME else f"`memstore show {path}`"
     return [
         Finding(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 from memstore.core.findings import Finding
 from memstore.core.plan import Wanted
 from memstore.errors import Defect
-from memstore.store import ground
+from memstore.store import ground, spool
 from memstore.upkeep import doctor_files
 from tests.files.desk import Desk, topic
 
@@ -348,6 +349,40 @@ def test_a_project_whose_slug_is_the_same_is_named_registered_or_not(desk: Desk)
     assert [one.what for one in found(here, "slug-twin")] == [finding.what]
     assert found(with_store, "slug-twin")[0].what.startswith(f"{desk.base / 'a-b'} has")
     assert found(desk, "slug-twin") == []
+
+
+def test_a_project_far_away_whose_sessions_lie_in_the_same_directory_is_named(desk: Desk):
+    here, far = desk.other("x-y/repo"), desk.base / "x_y" / "repo"
+    put(here, "one")
+    far.mkdir(parents=True)
+    sessions = here.folder.parent
+    (sessions / "1.jsonl").write_text('{"type": "user", "cwd": ' + json.dumps(str(desk.base / "x-y" / "repo")) + "}\n")
+    assert found(here, "slug-twin") == []
+    (sessions / "2.jsonl").write_text('{"type": "mode"}\n{"type": "user", "cwd": ' + json.dumps(str(far)) + "}\n")
+    (sessions / "3.jsonl").write_bytes(b'{"cwd": "relative"}\n{"cwd": "\xff\\q"}')
+    (sessions / "4.jsonl").mkdir()
+    os.mkfifo(sessions / "5.jsonl")
+    assert one(here, "slug-twin").what.startswith(f"{far} has the same folder name for the client as ")
+
+
+def test_an_index_that_is_not_text_and_a_topic_that_is_cut_off_are_named(desk: Desk):
+    put(desk, "one", "A long text that somebody wrote.\n" * 20)
+    desk.sync()
+    desk.put("one.md", b"\0" * 400)
+    desk.put("MEMORY.md", b"- [One](one.md)\nb\xffd\n")
+    for title in ("two", "three"):
+        index = one(desk, "folder-pending")
+        assert index.what.startswith("MEMORY.md") and "line 2 is not UTF-8" in index.what
+        assert index.mend == "save it as UTF-8, then run `memstore sync`"
+        put(desk, title)  # for which the index has no place now
+    assert "one.md (is filled with NUL bytes)" in one(desk, "set-aside").what
+
+
+def test_what_hooks_spooled_is_not_taken_in_by_looking(desk: Desk):
+    put(desk, "one")
+    home, store = desk.memories.place.home.path, desk.memories.store.id
+    spool.put(home, store, [("heard", ("s",))], 7)
+    assert found(desk, "folder-pending") == [] and len(spool.waiting(home, store)) == 1
 
 
 def test_a_store_that_is_only_read_is_looked_at_and_offers_no_fix(desk: Desk):
