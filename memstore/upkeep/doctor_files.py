@@ -52,7 +52,7 @@ STORE_CHECKS: Mapping[str, StoreCheck] = {
     "folder-contents": _folder,
     doctor_folder.ASIDE: doctor_folder.set_aside,
     "index": _index,
-    "texts": lambda memories: doctor_texts.texts(Look(memories)),
+    "texts": doctor_texts.texts,
     doctor_around.LEFTOVER: _leftovers,
 }
 """What needs the store."""

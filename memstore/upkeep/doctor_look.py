@@ -13,7 +13,6 @@ from memstore.store import lines
 if TYPE_CHECKING:
     from memstore.app import Memstore
     from memstore.core.index_values import Entry, Line
-    from memstore.core.model import Memory
     from memstore.files.scan import Scan
 
 
@@ -51,8 +50,3 @@ class Look:
         with self.memories.store.view() as connection:
             rows = in_order(lines.rows(connection, self.memories.shelf))
             return rows, lines.entries(connection, self.memories.shelf)
-
-    @cached_property
-    def heads(self) -> list[Memory]:
-        """The living memories."""
-        return self.memories.store.memories(self.memories.shelf)

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 
 from memstore.core.findings import Finding
 from memstore.core.frontmatter import read
+from memstore.core.index_values import in_order
 from memstore.core.model import INDEX_NAME
 from memstore.core.unseen import unseen
 from memstore.files.report import counted
+from memstore.store import contents, lines
 from memstore.upkeep.doctor_told import capped
 
 if TYPE_CHECKING:
+    from memstore.app import Memstore
     from memstore.core.findings import Severity
-    from memstore.upkeep.doctor_look import Look
 
 HEADER = "header"
 HIDDEN = "hidden-text"
@@ -31,14 +33,16 @@ _SPEAKING = re.compile("[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff\U00
 """Tags, marks that turn text around, and zero-width ones: whole sentences have been hidden in them."""
 
 
-def texts(look: Look) -> Iterator[Finding]:
+def texts(memories: Memstore) -> Iterator[Finding]:
     """What is wrong with the texts of the living memories, and with the lines of the index."""
-    headers, hidden = [], []
-    for memory in look.heads:
-        content = memory.state.content
-        headers += _header(memory.path, content)
-        hidden += _hidden(memory.path, content)
-    hidden += _hidden(INDEX_NAME, "\n".join(row.text for row in look.index[0]).encode("utf-8", "surrogatepass"))
+    headers: list[Finding] = []
+    hidden: list[Finding] = []
+    with memories.store.view() as connection:
+        for path, content in contents.present(connection, memories.shelf):
+            headers += _header(path, content)
+            hidden += _hidden(path, content)
+        index = "\n".join(row.text for row in in_order(lines.rows(connection, memories.shelf)))
+    hidden += _hidden(INDEX_NAME, index.encode("utf-8", "surrogatepass"))
     yield from capped(headers)
     yield from capped(hidden)
 
