@@ -16,6 +16,7 @@ from dataclasses import asdict
 
 from scripts.benchmarks.crowd import appenders, crowds
 from scripts.benchmarks.dreaming import dreams
+from scripts.benchmarks.exchange import exchanges
 from scripts.benchmarks.folders import folders
 from scripts.benchmarks.hooking import hooks
 from scripts.benchmarks.mcp import servers
@@ -42,6 +43,7 @@ BENCHES: dict[str, Callable[[bool], list[Row]]] = {
     "transcript": transcripts,
     "dream": dreams,
     "recall": recalls,
+    "exchange": exchanges,
 }
 
 
