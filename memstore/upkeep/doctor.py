@@ -60,23 +60,23 @@ CHECKS: tuple[Check, ...] = (
     Check("settings", "the settings", "home", doctor_place.settings),
     Check("references", "rows that name rows", "rows", doctor_store.references),
     Check("heads", "memories and their versions", "rows", doctor_store.heads),
-    Check("digests", "the bytes of all texts", "rows", doctor_store.digests),
-    Check("terms", "search terms", "rows", doctor_store.terms),
     Check("clock", "the clock", "rows", doctor_store.clock),
     Check("log", "the log of the database", "rows", doctor_store.log),
     Check("inbox", "what sessions told", "rows", doctor_store.inbox),
     Check("leases", "leases", "rows", doctor_store.left_leases),
     Check("jobs", "jobs", "rows", doctor_store.left_jobs),
     Check("memories", "the memories", "rows", doctor_store.memories),
-    Check("search-index", "the index of words", "memories", doctor_store.search_index),
+    Check("digests", "the bytes of all texts", "rows", doctor_store.digests),
+    Check("terms", "search terms", "rows", doctor_store.terms),
     Check("drift", "the files in the folder", "memories", doctor_store.drift),
     *(Check(name, _words(name), "place", _of_place(look)) for name, look in doctor_files.PLACE_CHECKS.items()),
     *(
         Check(name, _words(name), "place" if name == LEFTOVER else "memories", _of_memories(look))
         for name, look in doctor_files.STORE_CHECKS.items()
     ),
+    Check("search-index", "the index of words", "memories", doctor_store.search_index),
 )
-"""In this order: what a later one needs, an earlier one has opened."""
+"""In this order: what a later one needs, an earlier one has opened or begun."""
 
 MENDS: dict[str, Callable[[Scene], str]] = {
     "permissions": doctor_place.mend_permissions,

@@ -15,9 +15,10 @@ from memstore.store import ground, spool
 from memstore.store.connection import check_engine
 from memstore.store.home import Home
 from memstore.store.settings import stored, user_settings
+from memstore.upkeep.backups import Backup, directory_of, listed
 from memstore.upkeep.doctor_scene import Scene
 
-_DAY = 86_400
+_DAY = 86_400_000_000
 _SPOOLED = 600
 """Seconds after which somebody should have taken in what a hook could not write."""
 
@@ -208,19 +209,18 @@ def registry(scene: Scene) -> Iterator[Finding]:
 
 def backups(scene: Scene) -> Iterator[Finding]:
     """How old the last backup is."""
-    assert scene.home is not None and scene.directory is not None
-    directory = os.path.join(scene.home, "backups", os.path.basename(scene.directory))
-    try:
-        ends = [
-            os.stat(os.path.join(directory, name)).st_mtime for name in os.listdir(directory) if name.endswith(".db")
-        ]
-    except FileNotFoundError:
-        ends = []
-    days = (scene.world.clock() / 1_000_000 - max(ends, default=0)) / _DAY
-    if not ends or days > _BACKUP_DAYS:
-        what = f"the last backup is {days:.0f} days old" if ends else "there is no backup of this store yet"
+    ages = [scene.world.clock() - one.at for one in made(scene)]
+    days = min(ages, default=0) / _DAY
+    if not ages or days > _BACKUP_DAYS:
+        what = f"the last backup is {days:.0f} days old" if ages else "there is no backup of this store yet"
         why = "a disk that breaks takes everything since the last backup"
         yield Finding("backup", "note", what, why, "`memstore backup`")
+
+
+def made(scene: Scene) -> list[Backup]:
+    """The backups of the store, newest first, without what a restore kept of the state before it."""
+    assert scene.home is not None and scene.directory is not None
+    return [one for one in listed(scene.home, os.path.basename(scene.directory)) if not one.before_restore]
 
 
 def leftovers(scene: Scene) -> Iterator[Finding]:
@@ -256,8 +256,9 @@ def _of_home(scene: Scene) -> Iterator[tuple[str, os.stat_result]]:
     assert scene.home is not None
     paths = [scene.home, *(os.path.join(scene.home, name) for name in ("roots", "trust", "spool", "stores", "backups"))]
     paths.append(os.path.join(scene.home, "settings.json"))
-    for directory in (scene.directory, _backups_of(scene)):
-        if directory is not None and os.path.isdir(directory):
+    here = scene.directory
+    for directory in () if here is None else (here, directory_of(scene.home, os.path.basename(here))):
+        if os.path.isdir(directory):
             paths += [directory, *(os.path.join(directory, name) for name in sorted(os.listdir(directory)))]
     for path in paths:
         try:
@@ -266,14 +267,6 @@ def _of_home(scene: Scene) -> Iterator[tuple[str, os.stat_result]]:
             continue
         if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode):
             yield path, found
-
-
-def _backups_of(scene: Scene) -> str | None:
-    return (
-        None
-        if scene.directory is None
-        else os.path.join(scene.home or "", "backups", os.path.basename(scene.directory))
-    )
 
 
 def _open(path: str, found: os.stat_result, severity: Severity, why: str) -> Finding:

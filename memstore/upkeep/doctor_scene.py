@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -35,7 +36,8 @@ class Check:
 
 @dataclass(slots=True)
 class Scene:
-    """`lacks`: why what is needed is not there, by what it is."""
+    """`lacks`: why what is needed is not there, by what it is. `index_is_sound`: the check of the index of words, which
+    goes on in a thread of its own: SQLite takes as long for it as all other looks take."""
 
     world: World
     thorough: bool = False
@@ -43,6 +45,7 @@ class Scene:
     place: Place | None = None
     link: Link | None = None
     memories: Memstore | None = None
+    index_is_sound: Future[bool] | None = None
     lacks: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -87,6 +90,9 @@ class Scene:
 
     def close(self) -> None:
         """Lets go of all. A database that was found unsound is left as it is."""
+        if self.index_is_sound is not None:
+            with suppress(Exception):  # whoever asked for it has been told
+                self.index_is_sound.result()
         if self.memories is not None:
             self.memories.close()
         if self.link is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from memstore.app import Memstore
 from memstore.core.findings import Finding, Severity
@@ -18,11 +19,11 @@ from memstore.store.connection import open_link
 from memstore.store.ddl import migrations
 from memstore.store.process import is_alive
 from memstore.store.worker_turn import is_working
-from memstore.upkeep.doctor_place import told_size
+from memstore.upkeep.doctor_place import made, told_size
 from memstore.upkeep.doctor_scene import Scene
 from memstore.upkeep.doctor_told import memories_told, some
 
-_SECONDS = 0.6
+_SECONDS = 0.3
 """As long as the comparison of terms may take; `--thorough` takes as long as it needs."""
 
 _WAL_BYTES = 16 * 1024 * 1024
@@ -33,7 +34,6 @@ _DAY = 86_400 * _SECOND
 _CLOCK = 300 * _SECOND
 _LINGERING = 600 * _SECOND
 
-_RESTORE = "`memstore restore-backup latest` puts the last backup back, `memstore rebuild` makes it anew from the files"
 _UNSOUND = "the database is not sound"
 
 
@@ -46,7 +46,7 @@ def database(scene: Scene) -> Iterator[Finding]:
             how = "is empty" if os.path.lexists(scene.path) else "is missing"
             what = f"{scene.path} {how}, yet this store has been used"
             scene.lacks["database"] = f"the database {how}"
-            yield Finding("database", "error", what, why, _RESTORE)
+            yield Finding("database", "error", what, why, _way_back(scene))
         else:
             scene.lacks["database"] = "the database is not made yet"
         return
@@ -56,9 +56,9 @@ def database(scene: Scene) -> Iterator[Finding]:
         scene.lacks["database"] = "the database cannot be opened"
         mend = error.hint
         if isinstance(error, StoreDamaged):
-            mend = _RESTORE
+            mend = _way_back(scene)
         elif isinstance(error, StoreNewer):
-            mend = f"{error.hint}; or, if that is not to be had: {_RESTORE}"
+            mend = f"{error.hint}; or, if that is not to be had: {_way_back(scene)}"
         yield Finding("database", "error", str(error), why, mend)
         return
     with scene.view() as connection:
@@ -84,7 +84,7 @@ def integrity(scene: Scene) -> Iterator[Finding]:
         scene.lacks["rows"] = _UNSOUND
         what = f"{scene.path} is damaged: {'; '.join(found[:5])}"
         why = "what it answers may be wrong, and writing to it makes it worse"
-        yield Finding("integrity", "error", what, why, _RESTORE)
+        yield Finding("integrity", "error", what, why, _way_back(scene))
 
 
 def references(scene: Scene) -> Iterator[Finding]:
@@ -93,7 +93,7 @@ def references(scene: Scene) -> Iterator[Finding]:
         found = examining.references(connection)
     if found:
         why = "what belongs together is no longer together"
-        yield Finding("references", "error", f"rows are missing: {'; '.join(found[:5])}", why, _RESTORE)
+        yield Finding("references", "error", f"rows are missing: {'; '.join(found[:5])}", why, _way_back(scene))
 
 
 def heads(scene: Scene) -> Iterator[Finding]:
@@ -102,7 +102,7 @@ def heads(scene: Scene) -> Iterator[Finding]:
         found = examining.heads(connection)
     if found:
         what = f"{memories_told(len(found))} {_are(found)} not what the newest version says: {some(found)}"
-        yield Finding("heads", "error", what, "commands show something that nobody wrote", _RESTORE)
+        yield Finding("heads", "error", what, "commands show something that nobody wrote", _way_back(scene))
 
 
 def digests(scene: Scene) -> Iterator[Finding]:
@@ -112,7 +112,7 @@ def digests(scene: Scene) -> Iterator[Finding]:
     if found:
         what = f"{'1 text' if len(found) == 1 else f'{len(found)} texts'} differ from what was written: {some(found)}"
         why = "their bytes changed on the disk, or something else wrote into the database"
-        yield Finding("digests", "error", what, why, f"write them again, or go back: {_RESTORE}")
+        yield Finding("digests", "error", what, why, f"write them again, or go back: {_way_back(scene)}")
 
 
 def terms(scene: Scene) -> Iterator[Finding]:
@@ -141,16 +141,10 @@ def mend_terms(scene: Scene) -> str:
 
 
 def search_index(scene: Scene) -> Iterable[Finding] | str:
-    """FTS5's own check, at rank 1: nothing else compares its index with the terms."""
-    assert scene.path is not None and scene.memories is not None
-    if not scene.memories.store.writable:
-        return "the store can only be read, and the check needs the lock of writers"
-    link = open_link(scene.path)
-    try:
-        sound = examining.search_index(link)
-    finally:
-        link.close()
-    if sound:
+    """FTS5's own check, at rank 1: nothing else compares its index with the terms. `memories` has begun it."""
+    if scene.index_is_sound is None:
+        return "the store can only be read, and this check needs the lock of writers"
+    if scene.index_is_sound.result():
         return []
     what, why = "the index of words does not hold the terms", "search and recall do not find what is there"
     return [Finding("search-index", "error", what, why, "`memstore doctor --fix` makes it anew", fix=True)]
@@ -291,9 +285,19 @@ def memories(scene: Scene) -> Iterator[Finding]:
     """Opens the store as every command does, for the looks at its folder."""
     assert scene.place is not None
     scene.memories = Memstore(scene.world, scene.place, open_store(scene.place, scene.world))
-    if not scene.memories.store.writable:
+    if scene.memories.store.writable:
+        pool = ThreadPoolExecutor(1)
+        scene.index_is_sound = pool.submit(examining.search_index, scene.memories.store.path)
+        pool.shutdown(wait=False)
+    else:
         what, why = f"{scene.path} can only be read", "memories are found and shown, but nothing is kept"
         yield Finding("database", "error", what, why, "mend its permissions, or make its file system writable")
+
+
+def _way_back(scene: Scene) -> str:
+    """What to do where a database cannot be used."""
+    anew = "`memstore rebuild` makes it anew from the folder and from what can still be read"
+    return f"`memstore restore-backup latest` puts the last backup back, {anew}" if made(scene) else anew
 
 
 def _integrity(scene: Scene) -> list[str]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from scripts.benchmarks.crowd import appenders, crowds
+from scripts.benchmarks.doctor import doctors
 from scripts.benchmarks.dreaming import dreams
 from scripts.benchmarks.exchange import exchanges
 from scripts.benchmarks.folders import folders
@@ -44,6 +45,7 @@ BENCHES: dict[str, Callable[[bool], list[Row]]] = {
     "dream": dreams,
     "recall": recalls,
     "exchange": exchanges,
+    "doctor": doctors,
 }
 
 
