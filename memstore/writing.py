@@ -86,7 +86,8 @@ class Writer:
         if found is not None:
             raise NotFound(
                 f"the memory {name[:80]!r} was purged by operation #{found.seq}; nothing of its text is left",
-                hint="`memstore log` says by whom, when and why",
+                hint="`memstore log` says by whom, when and why"
+                + ("" if found.swept_at else "; `memstore purge --finish` cleans the database's files after it"),
             )
 
     def _formerly(self, name: str) -> Memory | None:

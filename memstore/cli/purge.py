@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memstore.cli import exits, inputs
+from memstore.cli.progress import progress_bar
 from memstore.cli.state import State, json_option
 from memstore.cli.terminal import plural, printable
 
@@ -69,7 +70,8 @@ def purge(
             state.report("there is nothing to purge" if planned.nothing else "nothing was changed")
             return
         ask(state, "Take all this out for good?", yes)
-        done = take(memories, planned, reason=reason, with_copies=backups)
+        with progress_bar(state, "purging") as progress:
+            done = take(memories, planned, reason=reason, with_copies=backups, progress=progress)
     if state.json:
         state.emit("purge", _shape(planned, done))
     _tell(state, done)

@@ -52,18 +52,26 @@ Connection = apsw.Connection
 Work = Callable[[Connection, Reach], None]
 
 
-def commit(store: Store, what: str, operation: str, by: Provenance, reason: str, work: Work) -> tuple[int, Reach]:
-    """Does the work in one transaction and leaves a tombstone. Returns the number of its operation and its reach.
+def commit(
+    store: Store, what: str, operation: str, by: Provenance, reason: str, work: Work
+) -> tuple[int | None, Reach]:
+    """Does the work in one transaction and leaves a tombstone. Returns the number of its operation and its reach; None
+    where there was nothing to take.
 
     Raises what the work does and the kinds of StoreUnavailable; then nothing is changed.
     """
     reach = Reach()
-    with _forgetting(store) as connection:
-        work(connection, reach)
-        rebuild_index(connection)
-        made = ChangeSet(operation, KIND, store.now(), by, reason=reason)
-        seq = writer.apply(connection, made, {}, writer.request_digest(made)).seq
-        tombstones.put(connection, seq, what, reach.taken, reach.paths, reach.operations)
+    try:
+        with _forgetting(store) as connection:
+            work(connection, reach)
+            if not reach.taken:
+                raise _Enough
+            rebuild_index(connection)
+            made = ChangeSet(operation, KIND, store.now(), by, reason=reason)
+            seq = writer.apply(connection, made, {}, writer.request_digest(made)).seq
+            tombstones.put(connection, seq, what, reach.taken, reach.paths, reach.operations)
+    except _Enough:
+        return None, reach
     return seq, reach
 
 
@@ -79,7 +87,7 @@ def rehearse(store: Store, work: Work) -> Reach:
 
 
 class _Enough(Exception):
-    """A rehearsal is over."""
+    """Nothing of it is to be kept."""
 
 
 @contextmanager

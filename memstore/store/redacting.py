@@ -58,6 +58,8 @@ def redact(connection: apsw.Connection, secret: Secret, reach: Reach, *, rehears
         touched |= _redact_column(connection, table, keys, column, secret, reach)
     if touched:
         writer.reindex(connection, touched)
+    # The files get shorter, so that what was noted of their ends holds no more.
+    connection.execute("UPDATE log_shown SET at = 0 WHERE done = 0 AND at > 0")
 
 
 def left_in(connection: Reading, needles: Sequence[bytes]) -> list[str]:

@@ -49,6 +49,7 @@ def sweep(store: Store, pause: Callable[[float], None]) -> Swept:
             trouble = error
         except apsw.Error as error:
             trouble = translated(error, store.path)
+            trouble.hint = f"{trouble.hint.partition(' and ')[0]}, then run `memstore purge --finish`"
         if not isinstance(trouble, StoreBusy):
             break
     return Swept(trouble)

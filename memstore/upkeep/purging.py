@@ -18,22 +18,17 @@ from memstore.core.changes import Change, Rename, Retire, Revise
 from memstore.core.forgetting import PATH_MARK, Secret, clues
 from memstore.core.model import INDEX_NAME, Memory
 from memstore.core.names import alternative, collision_key
-from memstore.errors import Conflict, MemstoreError, NotProjected, PlaceRefused, StoreBusy
-from memstore.files.folder import Folder
-from memstore.files.in_place import InPlace
-from memstore.files.redact import redact as redact_file
-from memstore.files.report import SyncReport
-from memstore.files.sync import Sync
+from memstore.errors import Conflict, DiskFull, MemstoreError, PlaceRefused, StoreBusy
+from memstore.files.report import Progress, SyncReport
 from memstore.store import purging, redacting, sweeping, tombstones
 from memstore.store.purging import Connection, Reach
 from memstore.store.purging_before import forget_before
+from memstore.upkeep.purging_files import absorb, folders, others, own_places, redact_logs, remove
 from memstore.upkeep.searching import search_files
-from memstore.working import folders_of, sync_in
 from memstore.writing import Writer
 
 _TRIES = 8
 _WAIT = 1.0
-_LOGS = "logs/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +88,9 @@ class Purged:
 
 def plan(memories: Memstore, wanted: Wanted) -> Plan:
     """What would be taken. Edits of the folder are taken in first; else nothing is changed. Raises NotFound."""
-    _absorb(memories)
+    absorb(memories)
     heads = _named(memories, wanted.names)
-    reach = purging.rehearse(memories.store, _work(memories, wanted, heads, rehearsal=True))
+    reach = purging.rehearse(memories.store, _work(wanted, heads, rehearsal=True))
     lines = 0
     paths = tuple(head.path for head in heads)
     files: tuple[str, ...] = ()
@@ -103,33 +98,50 @@ def plan(memories: Memstore, wanted: Wanted) -> Plan:
         with memories.store.view() as connection:
             paths = tuple(path for _, path in redacting.current_texts(connection, wanted.secret))
             lines = len(redacting.current_lines(connection, wanted.secret))
-        files, _ = search_files(wanted.secret.forms, [*_folders(memories), *_own_places(memories)])
+        files, _ = search_files(wanted.secret.forms, [*folders(memories), *own_places(memories)])
     copies = sweeping.copies(memories.store, memories.place.home.path)
     return Plan(wanted, paths, lines, dict(reach.taken), files, tuple(copies))
 
 
-def purge(memories: Memstore, planned: Plan, *, reason: str = "", with_copies: bool = False) -> Purged:
+def purge(
+    memories: Memstore,
+    planned: Plan,
+    *,
+    reason: str = "",
+    with_copies: bool = False,
+    progress: Progress | None = None,
+) -> Purged:
     """Takes it. `with_copies`: the copies of the database that memstore made are deleted.
 
     Raises PlaceRefused where a file could not follow, StoreBusy where sessions keep writing what is to go, and kin;
     nothing is taken out of the history then.
     """
     wanted = planned.wanted
+    tell = progress or _silent
+    tell(0, 3, "rewriting the history")
     needles = wanted.secret.forms if wanted.secret is not None else _clues(memories, wanted)
     seq, taken, report = _forget(memories, wanted, reason)
-    notices = [] if wanted.secret is None else _redact_logs(memories, wanted.secret)
+    tell(1, 3, "cleaning the database")
+    notices = [] if wanted.secret is None else redact_logs(memories, wanted.secret)
     trouble = sweeping.sweep(memories.store, memories.world.pause).trouble
-    removed = _remove(planned.copies) if with_copies else ()
+    removed = remove(planned.copies) if with_copies else ()
     left: tuple[str, ...] = ()
+    tell(2, 3, "looking through the files")
     if wanted.secret is not None:
         with memories.store.view() as connection:
             left = tuple(redacting.left_in(connection, needles))
     else:
         needles, quoted = _without_quoted(memories, needles)
         notices += quoted
-    found, unread = search_files(needles, [*_folders(memories), *_own_places(memories)])
+        if not needles and wanted.names:
+            notices.append("no line of it is long enough and its own to be looked for in the files")
+    found, unread = search_files(needles, [*folders(memories), *own_places(memories)])
     kept = tuple(path for path in planned.copies if path not in removed)
     return Purged(seq, taken, report, trouble, found, unread, left, kept, removed, tuple(notices))
+
+
+def _silent(*_: object) -> None:
+    """Nobody wants to know how far it has come."""
 
 
 def finish(memories: Memstore) -> tuple[list[tombstones.Tombstone], MemstoreError | None]:
@@ -148,27 +160,32 @@ def _forget(memories: Memstore, wanted: Wanted, reason: str) -> tuple[int | None
         if attempt:
             memories.world.pause(_WAIT)
         try:
-            _absorb(memories)
+            absorb(memories)
             heads = _named(memories, wanted.names)
             report = _change_current(memories, wanted, heads)
             _check_files(memories, wanted, heads)
-            work = _work(memories, wanted, heads)
-            if not purging.rehearse(memories.store, work).taken:
-                return None, {}, report
-            by = _writer(memories).provenance
+            by, work = _writer(memories).provenance, _work(wanted, heads)
             seq, reach = purging.commit(memories.store, wanted.what, memories.world.new_id(), by, reason, work)
             with suppress(MemstoreError):  # its files are up to date already; this says so
                 memories.files.settle()
             return seq, reach.taken, report
+        except DiskFull as error:
+            error.hint = _room(memories)
+            raise
         except (Conflict, StoreBusy) as error:
             busy = error
     assert busy is not None
     raise busy
 
 
-def _work(
-    memories: Memstore, wanted: Wanted, heads: Sequence[Memory], *, rehearsal: bool = False
-) -> Callable[[Connection, Reach], None]:
+def _room(memories: Memstore) -> str:
+    """What helps on a full disk, where taking rows out needs room as well."""
+    copies = sweeping.copies(memories.store, memories.place.home.path)
+    where = f", for example of {copies[0]}" if copies else ""
+    return f"taking rows out needs room as well: free some{where}, then repeat the command"
+
+
+def _work(wanted: Wanted, heads: Sequence[Memory], *, rehearsal: bool = False) -> Callable[[Connection, Reach], None]:
     if wanted.secret is not None:
         return partial(_redact, wanted.secret, rehearsal)
     if wanted.before is not None:
@@ -225,7 +242,7 @@ def _change_current(memories: Memstore, wanted: Wanted, heads: Sequence[Memory])
     elif not changes:
         return None
     report = memories.files.settle()
-    for sync in _others(memories):
+    for sync in others(memories):
         sync.settle()
     return report
 
@@ -261,7 +278,7 @@ def _free(path: str, taken: set[str]) -> str:
 def _check_files(memories: Memstore, wanted: Wanted, heads: Sequence[Memory]) -> None:
     """Raises PlaceRefused where a file could not follow: its text would be taken in again as somebody's edit."""
     standing = {head.path for head in memories.store.memories()}
-    for path in _folders(memories):
+    for path in folders(memories):
         if wanted.secret is not None:
             held, _ = search_files(wanted.secret.forms, [path])
             names = [os.path.relpath(file, path) for file in held]
@@ -277,73 +294,6 @@ def _check_files(memories: Memstore, wanted: Wanted, heads: Sequence[Memory]) ->
 
 def _lies_there(folder: str, path: str) -> bool:
     return os.path.lexists(os.path.join(folder, path))
-
-
-def _absorb(memories: Memstore) -> None:
-    memories.files.absorb()
-    for sync in _others(memories):
-        sync.absorb()
-
-
-def _folders(memories: Memstore) -> list[str]:
-    """The memory folders that show this store, each once."""
-    known = [memories.place.folder, *folders_of(memories.store)]
-    return list(dict.fromkeys(os.path.realpath(path) for path in known if path is not None and os.path.isdir(path)))
-
-
-def _others(memories: Memstore) -> list[Sync | InPlace]:
-    """What looks after the folders of this store beside that of the working directory."""
-    here = memories.place.folder
-    found = []
-    for path in _folders(memories):
-        if here is None or path != os.path.realpath(here):
-            with suppress(MemstoreError):
-                sync = sync_in(memories.store, path, memories.world)
-                if sync is not None:
-                    found.append(sync)
-    return found
-
-
-def _redact_logs(memories: Memstore, secret: Secret) -> list[str]:
-    """Takes it out of the files of the daily log. Returns what could not be changed, and why."""
-    troubles = []
-    world = memories.world
-    for path in _folders(memories):
-        held, _ = search_files(secret.forms, [os.path.join(path, _LOGS)])
-        folder = Folder.open(path) if held else None
-        if folder is None:
-            continue
-        with folder, folder.turn(memories.store.directory):
-            for file in held:
-                try:
-                    redact_file(folder, os.path.relpath(file, path), secret, lambda: world.clock() * 1_000, world.pause)
-                except (NotProjected, OSError) as error:
-                    troubles.append(f"{file} could not be changed: {error}")
-    return troubles
-
-
-# Files of the program's own
-
-
-def _own_places(memories: Memstore) -> list[str]:
-    """Where memstore keeps anything of this store, or of no store: all of its home but what is another store's."""
-    home, own = memories.place.home.path, memories.store.id
-    places = [os.path.realpath(memories.store.directory), os.path.join(home, "backups", own)]
-    shared = os.path.join(home, "spool")
-    with suppress(OSError):
-        places += [os.path.join(shared, name) for name in os.listdir(shared) if name.startswith(own)]
-    with suppress(OSError):
-        places += [os.path.join(home, name) for name in os.listdir(home) if name not in ("stores", "backups", "spool")]
-    return places
-
-
-def _remove(paths: Sequence[str]) -> tuple[str, ...]:
-    removed = []
-    for path in paths:
-        with suppress(OSError):
-            os.unlink(path)
-            removed.append(path)
-    return tuple(removed)
 
 
 # How a memory that is gone would be known
