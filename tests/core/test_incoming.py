@@ -10,7 +10,7 @@ from memstore.core.incoming import hostile, plain, sort_out, twins
 
 
 def taken(*paths: str) -> dict[str, str]:
-    return {entry: path for entry, path in sort_out([(path, path) for path in paths]).memories}
+    return dict(sort_out([(path, path) for path in paths]).memories)
 
 
 def left(*paths: str) -> dict[str, str]:
