@@ -29,7 +29,7 @@ _MOST = 2_000
 _PLAIN = re.compile(r"[\w./+-]+")
 """Names that a shell takes as they are: others are not offered, since a shell would read more than a name in them."""
 
-_OF_MEMORIES = frozenset({"name", "names", "old", "by"})
+_OF_MEMORIES = frozenset({"name", "names", "old"})
 _OF_FILES = frozenset({"directory", "source", "target", "file", "path"})
 _OF_SETTINGS = frozenset({"key"})
 
@@ -109,7 +109,7 @@ def _prepare(command: click.Command) -> None:
     for parameter in command.params:
         if parameter.type is not click.STRING or parameter.name is None:
             continue
-        if parameter.name in _OF_MEMORIES:
+        if parameter.name in _OF_MEMORIES or "--by" in parameter.opts:
             parameter.type = MemoryName()
         elif parameter.name in _OF_FILES:
             parameter.type = click.Path()

@@ -10,7 +10,7 @@
 | 5 | the folder or repository cannot be used (yet); a `sync` or `export` that was stopped or left files unwritten |
 | 6 | the database cannot be used now; also where a `sync` had to stop for that, or the `doctor` found an error |
 | 7 | no model answers: no key, a refused one, no connection, a limit; an `extract run` or `dream` that did not do all |
-| 8 | a `check` found names of what is not there; the `doctor` found warnings and no error; a `purge` left some |
+| 8 | a `check` found names of what is not there; `lint` or `doctor` found warnings and no error; a `purge` left some |
 | 130 | interrupted |
 | 141 | whoever read the output stopped reading |
 

@@ -95,6 +95,9 @@ _TABLE = (
     _other("지난달|지난 달|이번 달|이번달|다음 달|다음달", alone="가-힣"),
 )  # fmt: skip
 
+_ASCII = tuple(words for words in _TABLE if any(key.isascii() for key in words.keys))
+"""Those that may stand in a text of ASCII alone."""
+
 _AGAIN = re.compile(
     r"\b(?:every|each|daily|weekly|monthly|yearly|whenever|always|täglich|wöchentlich|monatlich|jede[nrsm]?|chaque"
     r"|tous les|cada|todos os|ogni|каждый|каждую|каждое)\b|[每毎]|매(?:일|주|달|월|년)",
@@ -119,26 +122,23 @@ class Relative(NamedTuple):
 def relative(prose: str) -> Iterator[Relative]:
     """The first such words of each line, in order. `prose`: a text without its code."""
     lower = prose.lower()
-    tried = [words for words in _TABLE if any(key in lower for key in words.keys)]
+    table = _ASCII if lower.isascii() else _TABLE
+    tried = [words for words in table if any(key in lower for key in words.keys)]
     if not tried:
         return
-    for number, line in enumerate(prose.split("\n")):
-        found = _in_line(line[:_LINE], tried)
+    for number, (line, low) in enumerate(zip(prose.split("\n"), lower.split("\n"), strict=True)):
+        here = [words for words in tried if any(key in low for key in words.keys)]
+        found = _in_line(line[:_LINE], here) if here else ""
         if found:
             yield Relative(number, found)
 
 
 def _in_line(line: str, tried: list[_Words]) -> str:
-    again = _AGAIN.search(line) is not None
-    best: re.Match[str] | None = None
-    for words in tried:
-        if again and not words.once:
-            continue
-        for found in words.pattern.finditer(line):
-            if (best is None or found.start() < best.start()) and not _is_clear(line, found):
-                best = found
-                break
-    return best[0] if best else ""
+    found = [(one.start(), one[0], words.once) for words in tried for one in words.pattern.finditer(line)
+             if not _is_clear(line, one)]  # fmt: skip
+    if found and _AGAIN.search(line):
+        found = [one for one in found if one[2]]
+    return min(found)[1] if found else ""
 
 
 def _is_clear(line: str, found: re.Match[str]) -> bool:

@@ -50,33 +50,44 @@ def _labelled(names: str) -> re.Pattern[str]:
     return re.compile(
         rf"(?:{_START}[*_]{{0,3}}(?:{names})\b[^:：\n*_.]{{0,30}}[*_]{{0,3}}[ \t]*[:：][*_]{{0,3}}"
         rf"|(?:\*\*|__)(?:{names})(?:[ \t]*[:：][ \t]*(?:\*\*|__)|(?:\*\*|__)[ \t]*[:：]?)"
-        rf"|^[ \t]*\#{{1,6}}[ \t]+(?:\d+[.)]?[ \t]+)?(?:{names})[ \t]*[:：?？]?[ \t]*$)(?P<rest>[^\n]*)",
+        rf"|^[ \t]*\#{{1,6}}[ \t]+(?:\d+[.)]?[ \t]+)?(?:{names})[ \t]*[:：?？]?[ \t\r]*$)(?P<rest>[^\n]*)",
         re.IGNORECASE | re.MULTILINE,
     )
 
 
 _PATTERNS: Final = {part: _labelled(names) for part, names in LABELS.items()}
+_SIGNS = (":", "：", "**", "__", "#")
+"""One of them stands in each line that has a label."""
 _ANY = re.compile(f"(?:{_PATTERNS['why'].pattern}|{_PATTERNS['how'].pattern.replace('rest', 'more')})", re.I | re.M)
-_NOTHING = " \t*_-—–.…。:："
+_NOTHING = " \t\r*_-—–.…。:："
 
 
 def lacks(part: Part, prose: str) -> str:
     """What is the matter with one of the two lines in the body of a memory; nothing where it is there."""
     word = "**Why:**" if part == "why" else "**How to apply:**"
-    found = False
-    for label in _PATTERNS[part].finditer(prose):
-        found = True
-        if label["rest"].strip(_NOTHING) or _goes_on(prose, label.end()):
-            return ""
+    found, start = False, 0
+    for line in prose.split("\n"):
+        begin, end = start, start + len(line)
+        start = end + 1
+        if any(sign in line for sign in _SIGNS):
+            for label in _PATTERNS[part].finditer(prose, begin, end):
+                found = True
+                if _says(label["rest"]) or _goes_on(prose, end):
+                    return ""
     return f"its line {word} says nothing" if found else f"it has no line {word}"
 
 
 def _goes_on(prose: str, at: int) -> bool:
     """Whether words of its own stand below a line that only names what comes."""
     for line in prose[at : at + 4_000].split("\n"):
-        if line.strip(_NOTHING + "\r"):
-            return not (line.lstrip().startswith("#") or _ANY.match(line))
+        if line.strip(_NOTHING):
+            return not line.lstrip().startswith("#") and _says(line)
     return False
+
+
+def _says(words: str) -> bool:
+    """Whether there are words of its own, and not the next label."""
+    return bool(words.strip(_NOTHING)) and not _ANY.match(words.lstrip())
 
 
 def is_described(description: str | None, name: str, path: str) -> str:

@@ -86,13 +86,12 @@ def lint_paths(paths: Sequence[str], cwd: str, rules: Collection[str], progress:
 
 @dataclass(slots=True)
 class _Folder:
-    """A memory folder on the disk. `shown`: how paths below it are told; `files`: what is to be looked through, by its
-    path below it; `others`: what lies beside that."""
+    """A memory folder on the disk. `files`: what is to be looked through, by its path below it, and how that is told;
+    `others`: what lies beside that."""
 
     top: str
-    shown: str
-    files: dict[str, None]
-    others: tuple[str, ...]
+    files: dict[str, str]
+    others: tuple[str, ...] = ()
 
 
 def _folders(paths: Sequence[str], cwd: str, skipped: dict[str, str]) -> list[_Folder]:
@@ -112,8 +111,8 @@ def _folders(paths: Sequence[str], cwd: str, skipped: dict[str, str]) -> list[_F
         elif not given.lower().endswith(".md"):
             skipped[given] = "it is not a Markdown file"
         else:
-            folder, name = _above(path, given)
-            found.setdefault(folder.top, folder).files[name] = None
+            folder, name = _above(path)
+            found.setdefault(folder.top, folder).files[name] = given
     return list(found.values())
 
 
@@ -128,15 +127,15 @@ def _below(path: str, given: str, skipped: dict[str, str]) -> Iterator[_Folder]:
             tops.add(f"{directory}/")
         else:
             skipped[os.path.join(given, name)] = reason
-    parts: dict[str, dict[str, None]] = {each: {} for each in tops}
+    parts: dict[str, list[str]] = {each: [] for each in tops}
     for name in sorted(found.files):
         if not name.endswith(f"/{INDEX_NAME}"):
-            parts[_longest(tops, name)][name] = None
+            parts[_longest(tops, name)].append(name)
     for each in sorted(tops):
-        files = {name[len(each) :]: None for name in parts[each]}
-        if each and os.path.isfile(os.path.join(top, each, INDEX_NAME)):
-            files[INDEX_NAME] = None
-        yield _Folder(os.path.join(top, each).rstrip("/"), os.path.join(given, each), files, ())
+        files = {name[len(each) :]: os.path.join(given, name) for name in parts[each]}
+        if each:
+            files[INDEX_NAME] = os.path.join(given, each, INDEX_NAME)
+        yield _Folder(os.path.join(top, each).rstrip("/"), files)
 
 
 def _longest(tops: Collection[str], name: str) -> str:
@@ -148,7 +147,7 @@ def _longest(tops: Collection[str], name: str) -> str:
     return ""
 
 
-def _above(path: str, given: str) -> tuple[_Folder, str]:
+def _above(path: str) -> tuple[_Folder, str]:
     """The folder of one file: the next directory upwards with an index, else its own; and its path in there."""
     own = os.path.realpath(os.path.dirname(path))
     name = os.path.basename(path)
@@ -157,18 +156,13 @@ def _above(path: str, given: str) -> tuple[_Folder, str]:
         if os.path.isfile(os.path.join(top, INDEX_NAME)):
             below = os.path.relpath(os.path.join(own, name), top)
             others = _scan(top, top).files if below.split("/")[0] not in _NOT_MEMORIES else {}
-            return _Folder(top, _shown(given, below), {}, tuple(others)), below
+            return _Folder(top, {}, tuple(others)), below
         if top == os.path.dirname(top) or os.path.lexists(os.path.join(top, ".git")):
             break
         top = os.path.dirname(top)
     with os.scandir(own) as entries:
         others = {entry.name: "" for entry in entries if entry.name.endswith(".md")}
-    return _Folder(own, _shown(given, name), {}, tuple(others)), name
-
-
-def _shown(given: str, below: str) -> str:
-    """How the folder of a file is told, given how the file was."""
-    return given[: -len(below)] if given.endswith(below) else f"{os.path.dirname(given)}/"
+    return _Folder(own, {}, tuple(others)), name
 
 
 def _scan(top: str, given: str) -> scan.Scan:
@@ -192,7 +186,7 @@ def _lint_folder(folder: _Folder, rules: Collection[str], progress: Progress | N
         for name in (*folder.files, *sorted(beside)[:_MOST_BESIDE]):
             content = _read(handle, name, LARGEST)
             if isinstance(content, str):
-                skipped += [(folder.shown + name, content)] if name in folder.files else []
+                skipped += [(folder.files[name], content)] if name in folder.files else []
             elif name == INDEX_NAME:
                 index = content
             else:
@@ -209,7 +203,7 @@ def _lint_folder(folder: _Folder, rules: Collection[str], progress: Progress | N
     found = [one for one in remarks if one.path in folder.files]
     if index is not None:
         found = [*examine_index(index, around), *found]
-    told = [one._replace(path=folder.shown + one.path) for one in _of(rules, found)]
+    told = [one._replace(path=folder.files[one.path]) for one in _of(rules, found)]
     checked = sum(text.path in folder.files for text in texts)
     return Linted(checked, tuple(told), tuple(skipped))
 
