@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 
-FORMATS = ("dir", "zip", "tar", "basic-memory", "mcp-memory", "csv", "json", "db")
-"""dir: a directory of memories. zip, tar: one that was packed, tar also with gzip, bzip2 or xz. basic-memory: notes of
-that program, in a directory or packed. mcp-memory: the JSON lines of the MCP memory server. csv: rows, separated by
-commas, semicolons or tabs. json: an array of objects, or one object a line. db: a table of an SQLite database."""
+from memstore.core.exchange import is_exchange
+
+FORMATS = ("dir", "zip", "tar", "memstore", "basic-memory", "mcp-memory", "csv", "json", "db")
+"""dir: a directory of memories. zip, tar: one that was packed, tar also with gzip, bzip2 or xz. memstore: what
+`memstore export` wrote as JSON, with all versions. basic-memory: notes of that program, in a directory or packed.
+mcp-memory: the JSON lines of the MCP memory server. csv: rows, separated by commas, semicolons or tabs. json: an array
+of objects, or one object a line. db: a table of an SQLite database."""
 
 ROWS = frozenset({"csv", "json", "db"})
 """Those in which a memory is a row, whose columns can be named."""
@@ -25,6 +29,7 @@ _MAGIC = (
     (b"\xfd7zXZ\x00", "tar"),
     (b"SQLite format 3\x00", "db"),
 )
+_GRAPH = re.compile(rb'\{\s*"(?:entities|relations)"\s*:\s*\[')
 _SUFFIXES = (
     *((suffix, "csv") for suffix in (".csv", ".tsv", ".tab")),
     *((suffix, "json") for suffix in (".json", ".jsonl", ".ndjson")),
@@ -42,6 +47,8 @@ def found(name: str, head: bytes) -> str | None:
     if head[257:262] == b"ustar":
         return "tar"
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if is_exchange(text):
+        return "memstore"
     if text[:1] in (b"{", b"["):
         return "mcp-memory" if _of_a_graph(text) else "json"
     lowered = name.lower()
@@ -49,7 +56,9 @@ def found(name: str, head: bytes) -> str | None:
 
 
 def _of_a_graph(text: bytes) -> bool:
-    """Whether one of the first lines is an entity or a relation."""
+    """Whether one of the first lines is an entity or a relation, or the whole an object of both."""
+    if _GRAPH.match(text):
+        return True
     for line in text.split(b"\n")[:20]:
         try:
             value = json.loads(line)

@@ -15,7 +15,7 @@ from memstore.core.frontmatter import alike, calm, read
 from memstore.core.index import take_in
 from memstore.core.index_lines import parse
 from memstore.core.index_values import Line
-from memstore.core.model import INDEX_NAME, Provenance
+from memstore.core.model import INDEX_NAME, Origin, Provenance
 from memstore.core.names import stem
 from memstore.errors import (
     NameTaken,
@@ -55,7 +55,7 @@ def import_source(
     for _ in range(_ATTEMPTS):
         with store.view() as connection:
             known = row or shown.folder_row(connection, source.key) or FolderRow(0, "", None, 0, None)
-            taken = _Import(connection, known, source, world, progress)
+            taken = _importer(source)(connection, known, source, world, progress)
             taken.plan_all()
             empty = not (reader.heads(connection, None, retired=True) or lines.rows(connection))
         plan = taken.plan
@@ -65,9 +65,9 @@ def import_source(
             store.show(known.pk, plan.shown)
             return taken.report(None)
         change_set = ChangeSet(
-            world.new_id(), "import", world.clock(), replace(provenance, origin="import"), tuple(plan.changes),
+            world.new_id(), "import", world.clock(), taken.provenance(provenance), tuple(plan.changes),
             tuple(plan.lines), tuple(plan.conflicts), reason=f"import of {source.path}",
-            real=source.foreign or not empty,
+            real=source.foreign or not empty, derived=taken.derived(),
         )  # fmt: skip
         try:
             applied = store.apply(change_set, folder=known.pk, shown_changes=plan.shown)
@@ -77,7 +77,17 @@ def import_source(
     raise StoreBusy("the memories changed faster than those of the source could be taken in", hint="try again")
 
 
-class _Import:
+def _importer(source: Source) -> type[Import]:
+    if source.exchange is None:
+        return Import
+    from memstore.files.reimporting import Reimport
+
+    return Reimport
+
+
+class Import:
+    """The plan for one source at one moment of the store."""
+
     def __init__(
         self, connection: Reading, row: FolderRow, source: Source, world: World, progress: Progress | None
     ) -> None:
@@ -86,7 +96,7 @@ class _Import:
         self._source = source
         self._world = world
         self._progress = progress
-        self._absorber = Absorber(connection, row.pk, world.new_id, world.clock(), first=False, listing_wait=None)
+        self._absorber = Absorber(connection, row.pk, self._new_id, world.clock(), first=False, listing_wait=None)
         self.plan: Plan = self._absorber.plan
         self._unchanged: list[str] = []
         self._duplicates: list[tuple[str, str]] = []
@@ -96,7 +106,19 @@ class _Import:
         self._lines = 0
         self._named: set[str | None] = set()
 
+    def provenance(self, given: Provenance) -> Provenance:
+        """Who speaks in the operation."""
+        return replace(given, origin="import")
+
+    def derived(self) -> tuple[tuple[str, Origin], ...]:
+        """Memory id and origin of the words that are not simply the speaker's."""
+        return ()
+
+    def _new_id(self) -> str:
+        return self._world.new_id()
+
     def plan_all(self) -> None:
+        """Plans all of it."""
         index = self._source.files.get(INDEX_NAME, b"").decode("utf-8", "replace")
         self._named = {piece.target for piece in parse(index)}
         files = {name: content for name, content in self._source.files.items() if name != INDEX_NAME}
@@ -188,6 +210,7 @@ class _Import:
         return news
 
     def report(self, seq: int | None) -> ImportReport:
+        """What was planned, or done as operation `seq`."""
         return ImportReport(
             self._source.path,
             tuple(noted for noted in self.plan.noted if noted.path != INDEX_NAME),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -92,7 +92,7 @@ class _Selecting:
         }
         rows = self._rows(rows, chosen)
         files = {path: head.state.content for path, head in heads.items()}
-        index = self._index([row for row in rows if row.shelf == SHELF])
+        index = index_text([row for row in rows if row.shelf == SHELF], ended=not self.wish.since)
         if index is not None:
             files[INDEX_NAME] = index
         if not self.wish.secrets:
@@ -155,14 +155,17 @@ class _Selecting:
             return []
         return clean
 
-    def _index(self, rows: list[x.IndexRow]) -> bytes | None:
-        if not rows:
-            return None
-        lines = [Line(row.id, row.text, "free", row.memory, row.rank, "hand", 1, 0) for row in rows]
-        rendered = whole(lines, _UNLIMITED)
-        assert rendered is not None  # nothing is too much for no limits
-        ended = not self.wish.since or any(row.rank == END for row in rows)
-        return (rendered.text if ended else f"{rendered.text}\n").encode("utf-8")
+
+def index_text(rows: Sequence[x.IndexRow], *, ended: bool = True) -> bytes | None:
+    """The lines of one index as a file; None: there are none. Not `ended`: a last newline is put where none is."""
+    if not rows:
+        return None
+    lines = [Line(row.id, row.text, "free", row.memory, row.rank, "hand", 1, 0) for row in rows]
+    rendered = whole(lines, _UNLIMITED)
+    assert rendered is not None  # nothing is too much for no limits
+    if not ended and not any(row.rank == END for row in rows):
+        return f"{rendered.text}\n".encode()
+    return rendered.text.encode("utf-8")
 
 
 def secret_in(content: bytes) -> x.Withheld | None:

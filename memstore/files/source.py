@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from memstore.core import basic_memory, formats, mcp_graph
+from memstore.core.exchange import Exchange
 from memstore.core.model import INDEX_NAME
 from memstore.core.names import check_path
 from memstore.errors import ImportRefused, NameRefused, PlaceRefused
@@ -35,11 +36,13 @@ class Source:
     format: str
     files: Mapping[str, bytes]
     skipped: tuple[tuple[str, str], ...]
+    exchange: Exchange | None = None
+    """Of an export in JSON: the versions behind the files."""
 
     @property
     def foreign(self) -> bool:
         """Whether these are no memories of this client, so that no index of it can have named them."""
-        return self.format not in ("dir", *formats.PACKED)
+        return self.format not in ("dir", "memstore", *formats.PACKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,10 @@ def _file(path: str, status: os.stat_result, world: World, progress: Progress | 
     if kind in formats.PACKED:
         unpacked = archives.unpack(path, kind, content, progress)
         return _translated(Source(path, ancestry(path), kind, unpacked.files, unpacked.skipped), asked)
+    if kind == "memstore":
+        from memstore.files.reimporting import source_of
+
+        return source_of(path, content)
     read: Callable[[], tuple[Mapping[str, bytes], tuple[tuple[str, str], ...]]] = {
         "mcp-memory": lambda: mcp_graph.read(content, path),
         "csv": lambda: tables.of_text("csv", content, path, asked.columns, world),

@@ -24,6 +24,17 @@ _LINES = (
 )
 
 
+def store_id(connection: apsw.Connection) -> str:
+    """The store's id as the database itself has it; empty where it has none."""
+    row = one(connection, "SELECT id FROM store")
+    return "" if row is None else str(row[0])
+
+
+def line_ids(connection: apsw.Connection) -> frozenset[str]:
+    """The ids of all lines that any index ever had."""
+    return frozenset(row[0] for row in connection.execute("SELECT id FROM line"))
+
+
 def last(connection: apsw.Connection) -> int:
     """The last operation; 0 in an empty store."""
     row = one(connection, "SELECT coalesce(max(seq), 0) FROM operation")
