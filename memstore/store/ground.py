@@ -11,6 +11,7 @@ import os
 import sys
 
 from memstore.errors import GroundRefused
+from memstore.store import quick
 
 MOUNTS = "/proc/self/mountinfo"
 
@@ -102,7 +103,7 @@ def unsafe(path: str) -> Mount | None:
     if not sys.platform.startswith("linux"):
         return None
     try:
-        if is_disk(os.stat(_existing(path)).st_dev):
+        if quick.is_disk(os.stat(_existing(path)).st_dev):
             return None
     except OSError:
         return None
@@ -115,11 +116,6 @@ def check(directory: str) -> None:
     mount = unsafe(directory)
     if mount is not None:
         raise GroundRefused(directory, mount.kind, mount.point, mount.source)
-
-
-def is_disk(device: int) -> bool:
-    """Whether this is the number of a block device. What has none (number 0) may be a network, or memory, or btrfs."""
-    return os.major(device) != 0
 
 
 def _existing(path: str) -> str:

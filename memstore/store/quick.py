@@ -90,7 +90,7 @@ def open_quick(path: str, patience: int) -> apsw.Connection | str:
         found = os.lstat(path)
         if found.st_mode & 0o170000 != 0o100000 or found.st_size == 0:
             return "it is no database"
-        if not os.major(found.st_dev):  # no block device: a network's file system, or one in memory
+        if not is_disk(found.st_dev):
             from memstore.store import ground
 
             mount = ground.unsafe(path)
@@ -117,6 +117,11 @@ def open_quick(path: str, patience: int) -> apsw.Connection | str:
         known = reason(error)
     _leave(connection)
     return known
+
+
+def is_disk(device: int) -> bool:
+    """Whether this is the number of a block device. What has none (number 0) may be a network, or memory, or btrfs."""
+    return os.major(device) != 0
 
 
 def write(connection: apsw.Connection, statements: dict[str, str], records: list[Record]) -> None:
