@@ -1,7 +1,7 @@
 """Notes of basic-memory as memories: what a memory needs is put on top of their header, and no other byte changes.
 
-Such a note has a header with `title` and `permalink`, and in its body observations (`- [category] text #tag (context)`)
-and relations (`- relation [[Other note]]`).
+Such a note has a header with `title` and mostly `permalink`, and in its body observations (`- [category] text #tag
+(context)`) and relations (`- relation [[Other note]]`).
 """
 
 from __future__ import annotations
@@ -20,18 +20,22 @@ from memstore.core.taxonomy import TYPES
 _LONGEST_NAME = 200
 _LONGEST_DESCRIPTION = 250
 _OBSERVATION = re.compile(r"[ \t]*[-*][ \t]+\[(?![ xX-]?\])[^\[\]\n]{1,60}\][ \t]+(?P<text>[^\n]*)")
+_RELATION = re.compile(r"[ \t]*[-*][ \t]+[^\[\]\n]{1,60}[ \t]\[\[[^\[\]\n]+\]\]")
 _TAGS = re.compile(r"(?:[ \t]+#[\w/-]+)+(?P<context>[ \t]+\([^()]*\))?[ \t]*$")
 
 
 def speaks(files: Mapping[str, bytes]) -> bool:
     """Whether most of these files are such notes."""
     topics = [content for path, content in files.items() if path != INDEX_NAME]
-    return 2 * sum(b"permalink:" in content[:65_536] and _is_note(read(content)) for content in topics) > len(topics)
+    return 2 * sum(b"title:" in content[:65_536] and _is_note(read(content)) for content in topics) > len(topics)
 
 
 def _is_note(document: Document) -> bool:
     fields = dict(document.extra)
-    return document.name is None and "title" in fields and "permalink" in fields
+    if document.name is not None or "title" not in fields:
+        return False
+    lines = document.body.split("\n")
+    return "permalink" in fields or any(_OBSERVATION.match(line) or _RELATION.match(line) for line in lines)
 
 
 def translated(path: str, content: bytes) -> bytes:

@@ -2,12 +2,13 @@
 
 Its observations become a list; a relation stands with the entity it starts from, as `- relation [[other]]`, whether or
 not there is such an entity. A relation that starts from nothing makes a memory of its own for what it starts from.
+The same graph as one object with `entities` and `relations`, as the server's `read_graph` answers, is read too.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from memstore.core.rows import Paths, Skipped, memory_text, one_line, type_of
@@ -24,6 +25,10 @@ class _Entity:
     relations: list[str] = field(default_factory=list)
 
 
+_Part = _Entity | tuple[str, str] | str
+"""An entity, (from, text) of a relation, or why it is neither."""
+
+
 def read(content: bytes, told: str) -> tuple[dict[str, bytes], Skipped]:
     """Each entity as a memory, by its path; lines that are neither entity nor relation are named by their number.
 
@@ -32,12 +37,9 @@ def read(content: bytes, told: str) -> tuple[dict[str, bytes], Skipped]:
     entities: list[_Entity] = []
     relations: list[tuple[str, str]] = []
     skipped: list[tuple[str, str]] = []
-    for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        if not raw.strip():
-            continue
-        one = _value(raw)
+    for where, one in _one_object(content) or _lines(content):
         if isinstance(one, str):
-            skipped.append((f"line {number}", one))
+            skipped.append((where, one))
         elif isinstance(one, _Entity):
             entities.append(one)
         else:
@@ -51,8 +53,31 @@ def read(content: bytes, told: str) -> tuple[dict[str, bytes], Skipped]:
     return _texts(entities, skipped), tuple(skipped)
 
 
-def _value(raw: bytes) -> _Entity | tuple[str, str] | str:
-    """What a line is: an entity, (from, text) of a relation, or why it is neither."""
+def _lines(content: bytes) -> Iterator[tuple[str, _Part]]:
+    for number, raw in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if raw.strip():
+            yield f"line {number}", _line(raw)
+
+
+def _one_object(content: bytes) -> list[tuple[str, _Part]]:
+    """The parts of a graph that is one object; none where it is not."""
+    try:
+        graph = json.loads(content.removeprefix(b"\xef\xbb\xbf"))
+        json.dumps(graph, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return []
+    if not isinstance(graph, dict):
+        return []
+    kinds = ((kind, graph.get(name)) for kind, name in (("entity", "entities"), ("relation", "relations")))
+    return [
+        (f"{kind} {number}", _part({**one, "type": kind}) if isinstance(one, dict) else "it is no JSON object")
+        for kind, parts in kinds
+        if isinstance(parts, list)
+        for number, one in enumerate(parts, 1)
+    ]
+
+
+def _line(raw: bytes) -> _Part:
     try:
         text = raw.decode()
         value = json.loads(text)
@@ -63,8 +88,10 @@ def _value(raw: bytes) -> _Entity | tuple[str, str] | str:
         return "it holds half a surrogate pair"
     except (ValueError, RecursionError):
         return "it is not JSON"
-    if not isinstance(value, dict):
-        return "it is no JSON object"
+    return _part(value) if isinstance(value, dict) else "it is no JSON object"
+
+
+def _part(value: Mapping[str, object]) -> _Part:
     if value.get("type") == "entity":
         return _entity(value)
     if value.get("type") == "relation":

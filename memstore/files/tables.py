@@ -22,7 +22,7 @@ from memstore.jobs import child
 from memstore.store import foreign
 from memstore.world import World
 
-MOST_BYTES = 256 * 1024 * 1024
+MOST_BYTES = 128 * 1024 * 1024
 MOST_ROWS = foreign.MOST_ROWS
 _SECONDS = 120.0
 _MARK = b"\xef\xbb\xbf"

@@ -86,7 +86,9 @@ def test_a_directory_speaks_so_when_most_of_its_files_do():
     note, other = NOTE.encode(), b"---\nname: a\n---\ntext\n"
     assert speaks({"a.md": note, "MEMORY.md": b"- [A](a.md)\n"})
     assert speaks({"a.md": note, "b.md": note, "c.md": other})
+    assert speaks({"a.md": NOTE.replace("permalink", "other").encode()})
     assert not speaks({"a.md": note, "b.md": other})
+    assert not speaks({"a.md": b"---\ntitle: a blog\n---\n- [link](x.md) text\n- [ ] to do\n"})
     assert not speaks({"a.md": b"about permalink: fields\n"})
     assert not speaks({})
 

@@ -53,6 +53,14 @@ def test_entities_of_one_name_both_survive():
     assert list(files) == ["a.md", "A-2.md", "a-3.md"]
 
 
+def test_the_same_graph_as_one_object_is_read_alike():
+    parts = [entity("a", "one"), entity("b"), relation("a", "knows", "b")]
+    graph = {"entities": parts[:2], "relations": [*parts[2:], 3, {}]}
+    files, skipped = read(json.dumps(graph, indent=1).encode(), "x")
+    assert files == read(lines(*parts), "x")[0]
+    assert [what for what, _ in skipped] == ["relation 2", "relation 3"]
+
+
 def test_bad_lines_are_named_by_their_number():
     bad = [
         b"not json",
