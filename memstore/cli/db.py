@@ -49,7 +49,6 @@ _QUERY = {
     "--raw-lines": "The first column of each row, as it is.",
     "--attach* ALIAS,FILE": "Another database besides, such as one made with `memstore db insert`. May be repeated.",
 }
-_SEARCH = {"--limit N": "At most N rows."}
 _TABLES = {"--counts": "With the number of rows.", "--columns": "With the columns.", "--schema": "With the SQL."}
 _INSERT = {
     "--pk* NAME": "The column that is the primary key. May be repeated.",
@@ -176,14 +175,15 @@ def query_command(state: State, /, sql: str, **given: Any) -> None:
 @db.command("search")
 @click.argument("table")
 @click.argument("words", nargs=-1, required=True)
-@_passed(_SEARCH, _OUTPUT)
+@inputs.limit_option(None, "rows")
+@_passed(_OUTPUT)
 @json_option
 @click.pass_obj
-def search_command(state: State, /, table: str, words: tuple[str, ...], **given: Any) -> None:
+def search_command(state: State, /, table: str, words: tuple[str, ...], limit: int | None, **given: Any) -> None:
     """Find rows by words, in any script. TABLE: memories, or a table with an index of its own."""
     from memstore.upkeep.database import search_call
 
-    _on_copy(state, lambda options: search_call(table, " ".join(words), options), given, _SEARCH, _OUTPUT)
+    _on_copy(state, lambda options: search_call(table, " ".join(words), options, limit), given, _OUTPUT)
 
 
 @db.command("insert")

@@ -66,6 +66,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Place": {"where": "where", "trust": "consent", "link": "linking", "demo": "demo"},
     "Upkeep": {
         "db": "db",
+        "stats": "stats",
         "doctor": "doctor",
         "lint": "lint",
         "completion": "completion",

@@ -76,6 +76,24 @@ UPKEEP: dict[str, Shape] = {
         "skipped": [{"path": "text", "reason": "text"}],
         "notices": ["text"],
     },
+    "stats": {
+        "since": "time or null",  # from when on changes, sessions and recalls count
+        "memories": "number",
+        "retired": "number",
+        "pinned": "number",
+        "types": [{"type": "text or null", "memories": "number", "bytes": "number"}],
+        "scopes": "counts",
+        "growth": [{"day": "text", "came": "number", "went": "number", "memories": "number"}],
+        "worktrees": [{"worktree": "text", "operations": "number", "versions": "number", "last": "time"}],
+        "kinds": "counts",
+        "origins": "counts",
+        "sessions": "number",
+        "told": "number",  # memories that recall told them
+        "recalled": [{"path": "text", "sessions": "number"}],
+        "sizes": "counts",  # in bytes: database, log, backups, folder
+        "plot": "text or null",
+        "lacking": "text",  # characters of the chart that no font here has
+    },
     "db snapshot": {"dry_run": "flag", "path": "text", "bytes": "number"},  # rows are printed by sqlite-utils
     "completion": {"shell": "text", "script": "text"},
     "backup": {

@@ -114,16 +114,19 @@ def check_scratch(path: str, home: Home) -> None:
         )
 
 
-def search_call(table: str, words: str, options: tuple[str, ...]) -> Call:
+def search_call(table: str, words: str, options: tuple[str, ...], limit: int | None = None) -> Call:
     """How a table is searched. The words are a person's, in any script; they are no syntax of FTS5."""
+    most = () if limit is None else ("--limit", str(limit))
     expression = all_of(parse_query(words).content)
     if not expression:
         raise InputRefused(f"there is no word to search in {words[:80]!r}", hint="give a word")
     if table == FOUND:
-        return Call("query", (*options, "--param", "words", expression), (_SEARCH,))
+        return Call(
+            "query", (*options, "--param", "words", expression), (f"{_SEARCH} LIMIT {-1 if limit is None else limit}",)
+        )
     if table == "search_document":
-        return Call("search", options, (table, expression))
-    return Call("search", (*options, "--quote"), (table, words))
+        return Call("search", (*options, *most), (table, expression))
+    return Call("search", (*options, *most, "--quote"), (table, words))
 
 
 def run(
