@@ -50,7 +50,7 @@ def faults(look: Look) -> Iterator[Finding]:
             "sessions are told of memories that are not there" + (f"; {by_hand} written by hand" if by_hand else ""),
             "write what is missing (`memstore write NAME`), or `memstore doctor --fix` takes the lines out: their words"
             " stay in the history, and `memstore undo` brings them back",
-            fix=look.mendable,
+            fix=look.mendable and (look.listed or not by_hand),
         )  # fmt: skip
     if found.orphans:
         yield Finding(
@@ -82,7 +82,8 @@ def room(look: Look) -> Iterator[Finding]:
             FULL, "warning" if fixed or by_hand else "note",
             f"{INDEX_NAME} has no room for {memories_told(len(left))}: {some(left)}{which}{hand}",
             "a session loads 200 lines and 25,000 characters of it; search and recall find the rest",
-            "`memstore tidy` and `memstore dream` make fewer memories of many; `memstore pin NAME` keeps a place",
+            "`memstore tidy` and `memstore dream` make fewer of many; `memstore pin NAME` keeps a place, and"
+            " `memstore status` names all that are left out",
         )  # fmt: skip
 
 
@@ -113,7 +114,11 @@ def _mend(memories: Memstore, steps: Callable[[Faults], tuple[tuple[LineChange, 
     world = memories.world
     provenance = world.provenance(memories.place.root)
     for _ in range(_ATTEMPTS):
-        changes, told = steps(_examined(Look(memories)))
+        look = Look(memories)
+        found = _examined(look)
+        if not look.listed:  # a line by hand may point to what cannot be seen now
+            found = found._replace(dangling=tuple(one for one in found.dangling if not one.by_hand))
+        changes, told = steps(found)
         if not changes:
             return "nothing is left to mend"
         try:
@@ -123,7 +128,8 @@ def _mend(memories: Memstore, steps: Callable[[Faults], tuple[tuple[LineChange, 
         except StaleVersion:
             continue  # somebody wrote the index meanwhile
         files = memories.files.settle()
-        late = "; its file is not up to date yet: run `memstore sync`" if files.pending or files.stopped else ""
+        behind = files.pending or files.stopped or files.folder is None
+        late = "; its file is not up to date yet: run `memstore sync`" if behind else ""
         return f"{told}, as operation #{applied.seq}: `memstore undo {applied.seq}` takes that back{late}"
     raise StoreBusy(f"{INDEX_NAME} changed {_ATTEMPTS} times meanwhile", hint="try again")
 
@@ -143,9 +149,10 @@ def _is_young(memory: Memory | None, now: int) -> bool:
 
 
 def _others(look: Look) -> set[str]:
-    """What is there and is no memory of the index: on other shelves, or in the folder."""
+    """What is there besides the memories of the index: on other shelves, or in the folder."""
     shelves = (look.memories.shelf, NOTES)
     with look.memories.store.view() as connection:
         paths = [head.path for head in reader.heads(connection, None) if head.state.shelf not in shelves]
     scan = look.scan
-    return {*paths, *(() if scan is None else (*scan.strange, *scan.foreign, *scan.debris))}
+    # A file that is not taken in yet, or may not be now, is there all the same.
+    return {*paths, *(() if scan is None else (*scan.files, *scan.strange, *scan.foreign, *scan.debris))}

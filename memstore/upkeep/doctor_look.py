@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,12 @@ class Look:
             return None
         with folder:
             return folder.scan()
+
+    @property
+    def listed(self) -> bool:
+        """Whether it is known what lies in the folder: all of it could be listed, or there is none."""
+        path, scan = self.memories.place.folder, self.scan
+        return path is not None and (not os.path.lexists(path) if scan is None else scan.complete)
 
     @cached_property
     def index(self) -> tuple[list[Line], dict[str, Entry]]:

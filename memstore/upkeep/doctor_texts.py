@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from memstore.core.findings import Finding
 from memstore.core.frontmatter import read
 from memstore.core.index_values import in_order
 from memstore.core.model import INDEX_NAME
-from memstore.core.unseen import unseen
+from memstore.core.unseen import unseen, visible
 from memstore.files.report import counted
 from memstore.store import contents, lines
 from memstore.upkeep.doctor_told import capped
@@ -40,7 +41,7 @@ def texts(memories: Memstore) -> Iterator[Finding]:
     with memories.store.view() as connection:
         for path, content in contents.present(connection, memories.shelf):
             headers += _header(path, content)
-            hidden += _hidden(path, content)
+            hidden += [*_named(path), *_hidden(path, content)]
         index = "\n".join(row.text for row in in_order(lines.rows(connection, memories.shelf)))
     hidden += _hidden(INDEX_NAME, index.encode("utf-8", "surrogatepass"))
     yield from capped(headers)
@@ -57,7 +58,18 @@ def _header(path: str, content: bytes) -> list[Finding]:
         Finding(
             HEADER, "warning", f"{path}: line {first.line}: {first.reason}{also}",
             "what the header says there is not known, so that search and index may lack the name or description",
-            f"mend that line by hand, or write the memory anew: `memstore edit {path}`",
+            f"mend that line by hand, or with `memstore edit {quote(path)}`",
+        )
+    ]  # fmt: skip
+
+
+def _named(path: str) -> list[Finding]:
+    if path.isascii() or not list(unseen(path)):
+        return []
+    return [
+        Finding(
+            HIDDEN, "warning", f"the name of {visible(path)} has characters that nobody sees",
+            "it may look like another file's", f"rename it: `memstore rename {quote(path)} NEW-NAME`",
         )
     ]  # fmt: skip
 
@@ -75,11 +87,10 @@ def _hidden(path: str, content: bytes) -> list[Finding]:
     named = ", ".join(list(kinds)[:5]) + (", …" if len(kinds) > 5 else "")
     severity: Severity = "warning" if any(_SPEAKING.match(character) for _, character in found) else "note"
     number = counted(len(found), "character") + (" or more" if len(found) == _MOST else "")
-    show = "`memstore show MEMORY.md`" if path == INDEX_NAME else f"`memstore show {path}`"
     return [
         Finding(
-            HIDDEN, severity, f"{path} has {number} that nobody sees, {where}: {named}",
+            HIDDEN, severity, f"{visible(path)} has {number} that nobody sees, {where}: {named}",
             "a session reads them, and whole sentences can be hidden in them",
-            f"{show} makes them visible; take out what is not meant by editing the file",
+            f"`memstore show {quote(path)}` makes them visible; take out what is not meant by editing the file",
         )
     ]  # fmt: skip

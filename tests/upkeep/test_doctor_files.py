@@ -136,6 +136,47 @@ def test_a_line_that_somebody_changed_meanwhile_is_taken_out_as_it_is_by_then(de
     assert desk.read("MEMORY.md") == "- [Gone](gone.md) - new\n"
 
 
+def test_a_line_that_changes_while_it_is_mended_is_looked_at_again(desk: Desk):
+    desk.put("MEMORY.md", "- [Gone](gone.md) - old\n- [Back](back.md)\n")
+    desk.sync()
+    finding, other = one(desk, "index-dangling"), desk.open()
+    world, late = desk.world(), [True]
+
+    def chance(number: int) -> bytes:
+        if late and late.pop():  # an id is made when the operation has been planned
+            desk.edit("MEMORY.md", "old", "new")
+            desk.put("back.md", topic("back"))
+            other.sync()
+        return os.urandom(number)
+
+    desk.memories.world = replace(world, random=chance)
+    doctor_files.fix(desk.memories, finding)
+    assert late == [] and desk.read("MEMORY.md") == "- [Back](back.md)\n"
+    desk.memories.undo(str(seq(desk)))
+    assert desk.read("MEMORY.md") == "- [Gone](gone.md) - new\n- [Back](back.md)\n"
+
+
+def test_a_line_for_a_file_that_is_not_taken_in_yet_is_no_dangling_one(desk: Desk):
+    desk.put("MEMORY.md", "- [Soon](soon.md)\n")
+    desk.sync()
+    finding = one(desk, "index-dangling")
+    desk.put("soon.md", topic("soon"))
+    assert found(desk, "index-dangling") == []
+    assert doctor_files.fix(desk.memories, finding) == "nothing is left to mend"
+    assert desk.read("MEMORY.md") == "- [Soon](soon.md)\n"
+
+
+def test_where_the_folder_cannot_be_seen_no_line_by_hand_is_taken_out(desk: Desk):
+    desk.put("MEMORY.md", "- [Gone](gone.md)\n")
+    desk.sync()
+    finding = one(desk, "index-dangling")
+    desk.folder.chmod(0o777)
+    assert not one(desk, "index-dangling").fix
+    assert doctor_files.fix(desk.memories, finding) == "nothing is left to mend"
+    desk.folder.chmod(0o700)
+    assert desk.read("MEMORY.md") == "- [Gone](gone.md)\n"
+
+
 def test_what_says_nothing_of_mending_by_itself_is_not_mended(desk: Desk):
     with pytest.raises(Defect):
         doctor_files.fix(desk.memories, Finding("header", "warning", "w", "y", "m", fix=True))
@@ -281,6 +322,10 @@ def test_h33_tag_bidi_and_zero_width_characters_are_flagged_and_emoji_joiners_ar
     }  # fmt: skip
     assert flagged["hid.md"].what.startswith("hid.md has 17 characters that nobody sees, line ")
     assert "U+E0073" in flagged["hid.md"].what
+    desk.put("to\u202egnp.md", "x\n")
+    desk.sync()
+    named = [finding for finding in found(desk, "hidden-text") if finding.what.startswith("the name of ")]
+    assert named[0].what == "the name of to<U+202E>gnp.md has characters that nobody sees"
     assert all(finding.what.isprintable() for finding in flagged.values())
 
 
