@@ -220,7 +220,7 @@ def parsed(content: bytes) -> Exchange:
     except json.JSONDecodeError as error:
         raise _damaged(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
     except (RecursionError, ValueError):
-        raise _damaged("it is nested too deeply, or holds what is no number") from None
+        raise _damaged("it is nested too deeply, or holds a number that is too long") from None
     top = _Read(value, "")
     number = top.number("memstore_export")
     if number > FORMAT:
@@ -240,7 +240,7 @@ def parsed(content: bytes) -> Exchange:
 
 
 def _no_number(text: str) -> object:
-    raise ValueError(text)
+    raise _damaged(f"{text} is no number")
 
 
 def _damaged(what: str) -> ImportRefused:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from memstore import errors
 from memstore.app import Memstore
-from memstore.core.exchange import document, parsed
-from memstore.core.model import INDEX_NAME
+from memstore.core.exchange import Carried, document, parsed
+from memstore.core.model import INDEX_NAME, Origin
 from memstore.files.report import ImportReport
 from memstore.upkeep.exporting import Asked, Point, as_json, export
 from tests.files.desk import Desk, topic
@@ -187,12 +187,12 @@ def own(desk: Desk, content: bytes, place: Path) -> Path:
 
 @pytest.mark.parametrize(("who", "kept"), [("person", "person"), ("agent", "agent"), ("tool", "tool")])
 def test_an_origin_survives_into_the_same_store_only_and_never_above_who_brings_it(
-    desk: Desk, tmp_path: Path, who: str, kept: str
+    desk: Desk, tmp_path: Path, who: Origin, kept: Origin
 ):
     desk.write("a", "1\n")
     exchange = parsed(as_json(desk.memories, Asked())[0])
     [memory] = exchange.memories
-    versions = tuple(replace(version, origin=who) for version in memory.versions)  # type: ignore[arg-type]
+    versions = tuple(replace(version, origin=who) for version in memory.versions)
     content = document(replace(exchange, memories=(replace(memory, versions=versions),)))
     origins = {}
     for root, terminal, same in (("p", True, True), ("q", False, True), ("r", True, False)):
@@ -221,7 +221,7 @@ def test_what_an_export_left_out_or_names_badly_is_named_and_the_rest_comes(desk
     exchange = parsed(as_json(desk.memories, Asked())[0])
     good = next(memory for memory in exchange.memories if memory.head.state.path == "good.md")
 
-    def another(number: int, path: str, scope: str = "private") -> object:
+    def another(number: int, path: str, scope: str = "private") -> Carried:
         shelf = replace(good.shelf, scope=scope)
         state = replace(good.head.state, path=path, shelf=shelf)
         return replace(
@@ -230,9 +230,7 @@ def test_what_an_export_left_out_or_names_badly_is_named_and_the_rest_comes(desk
 
     bad = [another(1, "../x.md"), another(2, "GOOD.md"), another(3, "team.md", "team"), another(4, "no.txt")]
     file = tmp_path / "a.json"
-    file.write_bytes(
-        document(replace(exchange, memories=(*exchange.memories, *bad), team=(("team/t.md", b"t"),)))  # type: ignore[arg-type]
-    )
+    file.write_bytes(document(replace(exchange, memories=(*exchange.memories, *bad), team=(("team/t.md", b"t"),))))
     report = bring(far, file)
     assert far.living() == ["good.md"]
     skipped = dict(report.skipped)
