@@ -24,6 +24,7 @@ RELATION = b'{"type": "relation", "from": "a", "to": "b", "relationType": "knows
         ("memory.json", ENTITY, "mcp-memory"),
         ("memory.jsonl", b"\xef\xbb\xbf\n" + RELATION, "mcp-memory"),
         ("memory.jsonl", b"not json\n" + ENTITY, None),
+        ("graph.json", b'{\n  "entities": [', "mcp-memory"),
         ("rows.txt", b' [{"body": "x"}]', "json"),
         ("rows.txt", b'{"type": "entity", "text": "x"}\n', "json"),
         ("rows.txt", b'{"body": "x"}\n{"body": "y"}\n', "json"),
