@@ -40,7 +40,8 @@ def files_in(place: str) -> Iterator[str]:
         yield place
     elif stat.S_ISDIR(found.st_mode):
         for above, _, names in os.walk(place):
-            yield from (os.path.join(above, name) for name in names)
+            paths = (os.path.join(above, name) for name in names)
+            yield from (path for path in paths if not os.path.islink(path))
 
 
 def holds(path: str, needles: Sequence[bytes]) -> bool:
