@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,14 @@ def test_a_folder_that_belongs_to_another_store_is_an_error_and_not_mended(run: 
     looked = run("doctor", "--fix")
     assert looked.code == 6 and "belongs to elsewhere" in looked.out
     assert claim.read_text() == other
+
+
+def test_the_command_that_is_named_for_texts_put_aside_shows_them(run: Run, folder: Path):
+    run("write", "one", "text")
+    (folder / "one.md").write_bytes(b"\0" * 100)
+    run("sync")
+    (told,) = [one for one in run("doctor", "--json").json["findings"] if one["check"] == "set-aside"]
+    program, *call = shlex.split(told["mend"].split("`")[1])
+    shown = run(*call)
+    assert program == "memstore" and shown.code == 0
+    assert [(row["name"], row["reason"]) for row in json.loads(shown.out)] == [("one.md", "is filled with NUL bytes")]
