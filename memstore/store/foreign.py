@@ -169,7 +169,7 @@ def _quoted(name: str) -> str:
 def _print_rows(connection: apsw.Connection, table: str) -> None:
     # No ORDER BY: without one the rows come in the order of the table itself, and nothing has to be sorted.
     cursor = connection.execute(f"SELECT * FROM {_quoted(table)} LIMIT {MOST_ROWS + 1}")
-    first = next(cursor, None)
+    first = _next(cursor, 1)
     columns = [] if first is None else [str(one[0]) for one in cursor.get_description()]
     _say({"table": table, "columns": columns})
     number = 0
@@ -179,8 +179,15 @@ def _print_rows(connection: apsw.Connection, table: str) -> None:
         if number > MOST_ROWS:
             _refuse(f"the table {table} has more than {MOST_ROWS:,} rows", "import a part of it")
         _say([_value(one) for one in row])
-        row = next(cursor, None)
+        row = _next(cursor, number + 1)
     _say({"rows": number})
+
+
+def _next(cursor: apsw.Cursor, number: int) -> Any:
+    try:
+        return next(cursor, None)
+    except UnicodeDecodeError:
+        _refuse(f"its row {number} holds text that is not UTF-8", "mend that row, or leave it out")
 
 
 def _value(value: Any) -> object:

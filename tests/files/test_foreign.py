@@ -53,6 +53,7 @@ def test_binary_values_are_named_and_texts_in_bytes_are_read(desk: Desk, tmp_pat
         ("", "sqlite_schema", "no plain table"),
         ("", "none", "no plain table"),
         ("", 'facts"; DROP TABLE facts; --', "no plain table"),
+        ("INSERT INTO facts VALUES ('c', CAST(x'ff61' AS TEXT))", None, "row 3 holds text that is not UTF-8"),
         ("ALTER TABLE facts RENAME COLUMN body TO x", None, "no table of it"),
         ("PRAGMA application_id = 1835363699", None, "a store of memstore"),
     ],
