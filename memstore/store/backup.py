@@ -87,8 +87,9 @@ def copy(source: Reading, target: str, step: Step | None = None) -> Contents:
     if os.path.lexists(part):  # of one that was killed
         os.unlink(part)
     try:
-        pages = _copy_pages(source, part, step)
+        # This read begins the view. Without one, SQLite would begin the copy anew whenever somebody has written.
         held = contents(source)
+        pages = _copy_pages(source, part, step)
         with opened(part) as made:
             if contents(made) != held:
                 raise StoreDamaged(f"the copy {part} does not hold what was copied", hint="run `memstore doctor`")
