@@ -103,6 +103,7 @@ def grounds(scene: Scene) -> Iterable[Finding] | str:
         return "this system does not tell which file system a path lies on"
     told = f"{where} lies on {mount.kind} ({mount.source}, mounted at {mount.point})"
     if mount.safe is False:
+        scene.lacks["database"] = f"no database is opened on {mount.kind}"
         why = "SQLite's log works on a file system of one machine only; on this one a database breaks within minutes"
         mend = (
             "end all sessions, move the home of the stores to a local disk (`mv`), set MEMSTORE_HOME to its new place"

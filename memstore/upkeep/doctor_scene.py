@@ -93,13 +93,13 @@ class Scene:
         if self.index_is_sound is not None:
             with suppress(Exception):  # whoever asked for it has been told
                 self.index_is_sound.result()
-        if self.memories is not None:
-            self.memories.close()
         if self.link is not None:
             if "rows" in self.lacks:
                 self.link.leave()
             else:
                 self.link.close()
+        if self.memories is not None:  # the last one: what may write leaves no empty files of SQLite's behind
+            self.memories.close()
         self.link = self.memories = None
 
 
