@@ -99,7 +99,8 @@ def _closed(name: str, reason: str) -> Callable[[_Shell, list[str]], None]:
     """A dot command that says why it is none here; `.help` shows the same."""
 
     def refuse(shell: _Shell, _: list[str]) -> None:
-        raise shell.Error(f".{name} is closed in this shell: {reason}")
+        told = shell.Error  # the shell shows these as they are, and goes on
+        raise told(f".{name} is closed in this shell: {reason}")
 
     refuse.__doc__ = f"{name}: Closed in this shell\n\n{reason}\n"
     return refuse

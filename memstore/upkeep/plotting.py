@@ -144,8 +144,8 @@ def _type(name: str | None) -> str:
 
 def _place(path: str) -> str:
     """The end of a path, which tells worktrees apart."""
-    shown = one_line(path, 4 * _LONGEST)
-    return shown if len(shown) <= _LONGEST else "…" + shown[1 - _LONGEST :]
+    shown = one_line(path[-_LONGEST:], 8 * _LONGEST)  # one character that nobody sees is told in eight
+    return shown if len(path) <= _LONGEST >= len(shown) else "…" + shown[1 - _LONGEST :]
 
 
 def _fonts(text: str) -> tuple[list[str], str]:
