@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memstore.core.frontmatter import read as document
@@ -91,7 +91,8 @@ def test_a_file_without_one_such_line_is_refused(content: bytes):
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2),
+    max_leaves=4,
 )
 rows = st.fixed_dictionaries(
     {"type": st.sampled_from(["entity", "relation"])},
@@ -99,7 +100,8 @@ rows = st.fixed_dictionaries(
 )
 
 
-@given(st.lists(rows | values, max_size=5))
+@settings(max_examples=30)
+@given(st.lists(rows | values, max_size=3))
 def test_no_line_is_lost_without_a_word(given: list[object]):
     files, skipped = read(lines(entity("one", "text"), *given), "x")
     taken = [one for one in given if isinstance(one, dict)]
