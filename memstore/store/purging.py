@@ -201,9 +201,30 @@ def _forget_files(connection: apsw.Connection, gone: _Gone, reach: Reach) -> Non
     for table in ("shown", "kept"):
         reach.count("records of files", _delete(connection, table, owned, gone.pks))
     reach.count("inbox rows", _delete(connection, "inbox", named, gone.mine))
+    own = connection.execute(
+        "SELECT text FROM version WHERE memory IN (SELECT value FROM json_each(?1)) EXCEPT"
+        " SELECT text FROM version WHERE memory NOT IN (SELECT value FROM json_each(?1))",
+        (gone.pks,),
+    )
+    forget_texts(connection, {row[0] for row in own}, reach)
     _delete(connection, "dream_seen", named, gone.mine)
     reach.count("conflicts", _delete(connection, "conflict", owned, gone.pks))
     reach.count("conflicts", _delete(connection, "conflict", "path IN (SELECT value FROM json_each(?))", gone.mine))
+
+
+def forget_texts(connection: apsw.Connection, own: set[int], reach: Reach) -> None:
+    """Takes out what files and sessions had of texts, whatever the name: another memory may have had it too."""
+    texts = dumps(sorted(own))
+    for table in ("shown_before", "known_since", "seen", "set_aside"):
+        kind = "set-aside files" if table == "set_aside" else "records of files"
+        reach.count(kind, _delete(connection, table, "text IN (SELECT value FROM json_each(?))", texts))
+    contents = {
+        row[0]
+        for row in connection.execute("SELECT content FROM text WHERE id IN (SELECT value FROM json_each(?))", (texts,))
+    }
+    settled = "SELECT seq, found, original, result, taken FROM inbox WHERE state IN ('settled', 'dead', 'heard')"
+    rows = [seq for seq, *held in connection.execute(settled) if not contents.isdisjoint(held)]
+    reach.count("inbox rows", _delete(connection, "inbox", "seq IN (SELECT value FROM json_each(?))", dumps(rows)))
 
 
 def _forget_index(connection: apsw.Connection, gone: _Gone, reach: Reach) -> None:

@@ -6,7 +6,7 @@ import apsw
 
 from memstore.core.forgetting import MARK
 from memstore.store.connection import many
-from memstore.store.purging import Reach, drop_texts, forget_memories
+from memstore.store.purging import Reach, drop_texts, forget_memories, forget_texts
 
 _OLD = "(SELECT seq FROM operation WHERE at < ?1)"
 _OLD_RUNS = "(SELECT seq FROM run WHERE state <> 'running' AND coalesce(ended_at, started_at) < ?1)"
@@ -43,6 +43,11 @@ def _forget_versions(connection: apsw.Connection, moment: int, reach: Reach) -> 
     sources = (
         f"DELETE FROM source WHERE (operation, memory) IN (SELECT operation, memory FROM version WHERE pk IN ({old}))"
     )
+    own = connection.execute(
+        f"SELECT text FROM version WHERE pk IN ({old}) EXCEPT SELECT text FROM version WHERE pk NOT IN ({old})",
+        (moment,),
+    )
+    forget_texts(connection, {row[0] for row in own}, reach)
     _change(connection, reach, "records of sessions", sources, moment)
     _change(connection, reach, "versions", f"DELETE FROM version WHERE pk IN ({old})", moment)
 
