@@ -65,7 +65,13 @@ def plot(found: Stats, path: str, *, force: bool = False) -> Plotted:
 def drawn(found: Stats, suffix: str) -> tuple[bytes, str]:
     """The bytes of the chart, and the characters in it that no font here has."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells of caches that it cannot write
-    import matplotlib
+    try:
+        import matplotlib
+    except (ValueError, OSError) as error:
+        raise InputRefused(
+            f"matplotlib cannot read its settings: {error}",
+            hint="look at the file matplotlibrc in this directory, or start the command in another one",
+        ) from error
 
     # A matplotlibrc in the working directory was read by the import; what it says (it may run TeX) counts for nothing.
     matplotlib.rcdefaults()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from memstore.cli import db
 from tests.cli.conftest import Run
 from tests.upkeep.test_database import ENDLESS
 
@@ -41,6 +42,16 @@ def test_rows_come_in_the_form_that_is_asked_for(run: Run):
     assert {row["view"] for row in json.loads(run("db", "views").out)} == {"memories", "history", "lines", "operations"}
     assert run("db", "schema", "version").out.startswith("CREATE TABLE version (")
     assert "deploy.md" in run("db", "search", "memories", "金曜", "--limit", "1").out
+
+
+def test_a_terminal_is_steered_by_nothing_that_stands_in_a_memory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(db, "drawn", lambda: True)
+    out = db._out()
+    for piece in ("金\x1b[31mred\u202e\n".encode()[:2], "金\x1b[31mred\u202e\n".encode()[2:], b"\xff|\n"):
+        out(piece)
+    assert capsys.readouterr().out == "金\\x1b[31mred\\u202e\n\ufffd|\n"
 
 
 def test_with_json_the_rows_are_ascii(run: Run):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from tests.cli.conftest import Run
@@ -34,3 +37,18 @@ def test_a_chart_is_written_once_and_its_name_is_checked_first(run: Run, repo: P
 def test_where_there_are_no_memories_there_are_no_figures(run: Run, repo: Path):
     assert run("stats", "--plot", "stats.svg").code == 3
     assert not (repo / "stats.svg").exists()
+
+
+def test_a_hostile_directory_does_not_set_how_charts_are_drawn(run: Run, repo: Path):
+    run("write", "deploy", "On Fridays")
+    (repo / "matplotlibrc").write_bytes(b"text.usetex: True\n\xff\n")
+    (repo / "matplotlib.py").write_text("print('hostile')")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "memstore", "stats", "--plot", "stats.png"],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        cwd=repo,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "look at the file matplotlibrc" in done.stderr
