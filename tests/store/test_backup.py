@@ -19,8 +19,8 @@ from tests.store.stores import STORE, at, create, open_store, put, who
 WITNESS = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1])
-print(connection.execute("PRAGMA integrity_check").fetchone()[0], connection.execute("PRAGMA journal_mode").fetchone()[0],
-      connection.execute("SELECT count(*) FROM version").fetchone()[0])
+for asked in ("PRAGMA integrity_check", "PRAGMA journal_mode", "SELECT count(*) FROM version"):
+    print(connection.execute(asked).fetchone()[0])
 """
 
 
