@@ -115,7 +115,7 @@ def test_a_full_disk_leaves_nothing_behind(store: Store, tmp_path: Path, monkeyp
         connection.execute("PRAGMA max_page_count = 20").fetchall()
         return connection
 
-    monkeypatch.setattr(backup.apsw, "Connection", narrow)
+    monkeypatch.setattr(apsw, "Connection", narrow)
     with pytest.raises(DiskFull):
         copied(store, tmp_path / "copy.db")
     assert [path.name for path in tmp_path.iterdir()] == ["store"]

@@ -10,14 +10,16 @@ from pathlib import Path
 import apsw
 import pytest
 
-from memstore.core.changes import Retire
+from memstore.core.changes import ChangeSet, Retire
 from memstore.errors import Conflict, InputRefused, NotFound, StoreBusy, StoreDamaged, StoreNewer
 from memstore.store import jobs, leases, restoring, runs
+from memstore.store.ddl import migrations
+from memstore.store.migrate import schema_version
 from memstore.store.process import me
 from memstore.upkeep import backups
 from memstore.upkeep.restoring import Restored, plan, restore
 from tests.files.desk import Desk
-from tests.store.stores import check_witness
+from tests.store.stores import check_witness, who
 
 
 def back_up(desk: Desk) -> str:
@@ -123,10 +125,7 @@ def test_a_write_between_the_copy_and_the_lock_is_in_the_backup_of_the_state_bef
     assert desk.living() == []
 
 
-def _retire(desk: Desk, name: str):  # type: ignore[no-untyped-def]  # a change set
-    from memstore.core.changes import ChangeSet
-    from tests.store.stores import who
-
+def _retire(desk: Desk, name: str) -> ChangeSet:
     head = desk.head(name)
     assert head is not None
     return ChangeSet("late", "test", desk.world().clock(), who(), (Retire(head.id, head.token),))
@@ -180,7 +179,7 @@ def test_what_went_on_when_the_backup_was_made_does_not_wake_up(desk: Desk):
     put_back(desk, "latest")
     with store.view() as connection:
         assert leases.current(connection, "dream") is None
-        states = dict(connection.execute("SELECT session, state FROM job").fetchall())
+        states = {str(row[0]): row[1] for row in connection.execute("SELECT session, state FROM job")}
         ended = connection.execute("SELECT state, outcome, reason FROM run").fetchone()
     assert states == {"one": "failed", "two": "done", "three": "waiting"}
     assert ended == ("failed", "failed", "the database was restored from a backup")
@@ -203,7 +202,7 @@ def test_a_backup_with_an_older_schema_is_brought_up_to_date_first(desk: Desk, t
     put_back(desk, str(old))
     assert desk.living() == ["note.md"]
     with desk.memories.store.view() as connection:
-        assert restoring.migrate.schema_version(connection) == len(restoring.migrations())
+        assert schema_version(connection) == len(migrations())
 
 
 def test_what_cannot_be_restored_is_refused_and_nothing_changes(desk: Desk, tmp_path: Path):
