@@ -93,6 +93,16 @@ def _passed(*tables: dict[str, str]) -> Callable[[F], F]:
     return give
 
 
+def _json_option(command: F) -> F:
+    """Gives a command that prints rows --json."""
+
+    def remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        ctx.ensure_object(State).json = value
+
+    told = "Rows as JSON in ASCII, and errors as JSON too."
+    return click.option("--json", is_flag=True, expose_value=False, callback=remember, help=told)(command)
+
+
 def _options(given: Given, *tables: dict[str, str]) -> tuple[str, ...]:
     """The options that were given, as sqlite-utils takes them."""
     made: list[str] = []
@@ -120,7 +130,7 @@ def db() -> None:
 
 @db.command("tables")
 @_passed(_TABLES, _OUTPUT)
-@json_option
+@_json_option
 @click.pass_obj
 def tables_command(state: State, /, **given: Any) -> None:
     """List the tables."""
@@ -129,7 +139,7 @@ def tables_command(state: State, /, **given: Any) -> None:
 
 @db.command("views")
 @_passed(_TABLES, _OUTPUT)
-@json_option
+@_json_option
 @click.pass_obj
 def views_command(state: State, /, **given: Any) -> None:
     """List the views: memories, history, lines, operations."""
@@ -147,7 +157,7 @@ def schema_command(state: State, tables: tuple[str, ...]) -> None:
 @db.command("rows")
 @click.argument("table")
 @_passed(_ROWS, _OUTPUT)
-@json_option
+@_json_option
 @click.pass_obj
 def rows_command(state: State, /, table: str, **given: Any) -> None:
     """Print the rows of a table or view."""
@@ -157,19 +167,19 @@ def rows_command(state: State, /, table: str, **given: Any) -> None:
 @db.command("query")
 @click.argument("sql")
 @_passed(_QUERY, _OUTPUT)
-@json_option
+@_json_option
 @click.pass_obj
 def query_command(state: State, /, sql: str, **given: Any) -> None:
     """Run one SQL statement on the copy, and print what it gives. With - it is read from standard input."""
     from memstore.store.home import Home
-    from memstore.upkeep.database import check_scratch
+    from memstore.upkeep.database import check_scratch, query_call
 
     home = Home.locate(state.world().environment)
     given["_attach"] = [(alias, state.path(path)) for alias, path in given["_attach"]]
     for _, path in given["_attach"]:
         check_scratch(path, home)
     text = inputs.standard_input() if sql == "-" else sql
-    _on_copy(state, lambda options: _call("query", options, text), given, _QUERY, _OUTPUT)
+    _on_copy(state, lambda options: query_call(text, options), given, _QUERY, _OUTPUT)
 
 
 @db.command("search")
@@ -177,7 +187,7 @@ def query_command(state: State, /, sql: str, **given: Any) -> None:
 @click.argument("words", nargs=-1, required=True)
 @inputs.limit_option(None, "rows")
 @_passed(_OUTPUT)
-@json_option
+@_json_option
 @click.pass_obj
 def search_command(state: State, /, table: str, words: tuple[str, ...], limit: int | None, **given: Any) -> None:
     """Find rows by words, in any script. TABLE: memories, or a table with an index of its own."""

@@ -8,6 +8,7 @@ listed here: options that run code or load libraries are not passed on.
 from __future__ import annotations
 
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -31,6 +32,8 @@ _MOST_ERRORS = 65_536
 _GRACE = 2.0
 _MARK = slice(68, 72)
 """Where a database says which program's it is."""
+
+_FIRST_WORD = re.compile(r"(?:[\s;]|--[^\n]*|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
 
 FOUND = "memories"
 """What `search` looks through by the search index of the store, in place of sqlite-utils' own way."""
@@ -112,6 +115,17 @@ def check_scratch(path: str, home: Home) -> None:
         raise InputRefused(
             f"{path} is the database of a store", hint="give a scratch file; `memstore db snapshot FILE` copies a store"
         )
+
+
+def query_call(sql: str, options: tuple[str, ...]) -> Call:
+    """One statement on the copy. Raises InputRefused for one that opens another file, whatever that is."""
+    first = _FIRST_WORD.match(sql)
+    if first is not None and first[1].upper() == "ATTACH":
+        raise InputRefused(
+            "a query attaches no database by itself",
+            hint="name it with `--attach ALIAS FILE`, and use it as ALIAS.TABLE",
+        )
+    return Call("query", options, (sql,))
 
 
 def search_call(table: str, words: str, options: tuple[str, ...], limit: int | None = None) -> Call:

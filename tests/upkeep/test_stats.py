@@ -131,7 +131,7 @@ def test_a_font_of_the_system_serves_where_the_usual_one_lacks_letters(monkeypat
 def test_settings_of_matplotlib_that_lie_about_count_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     import matplotlib
 
-    monkeypatch.setitem(matplotlib.rcParams, "text.usetex", True)  # type: ignore[index]  # as a file would set it
+    monkeypatch.setitem(matplotlib.rcParams, "text.usetex", True)  # as a file would set it
     assert plotting.drawn(some("/srv/a"), "png")[0].startswith(PNG)
 
 
