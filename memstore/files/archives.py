@@ -30,6 +30,8 @@ _BOMB_BYTES = 64 * 1024 * 1024
 _BOMB_RATIO = 100
 _BOMB = "it is small and would unpack to something huge"
 _LOCAL_HEADER = 30
+_LISTED = b"PK\x01\x02"
+"""How each entry begins in the list at the end of a zip."""
 _BLOCK = 512
 _AGAIN = "have it packed again, or unpack it yourself and import the directory"
 _PIECE = 1 << 20
@@ -120,6 +122,8 @@ def _refused(told: str, why: str, step: str) -> ImportRefused:
 def _zip(told: str, content: bytes) -> Iterator[_Entry]:
     import zipfile
 
+    if content.count(_LISTED) > MOST_ENTRIES:  # before the library makes an object of each
+        raise _refused(told, f"it has more than {MOST_ENTRIES:,} entries", "import it in parts")
     archive = zipfile.ZipFile(io.BytesIO(content))
     found = archive.infolist()
     shared = _overlapping(found, archive.start_dir)

@@ -22,6 +22,8 @@ from memstore.world import World
 
 MOST_BYTES = 256 * 1024 * 1024
 """Of a file that is taken in; a database is not read as a whole."""
+MOST_ROWS_BYTES = 64 * 1024 * 1024
+"""Of a text whose rows are memories: it is read several times over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,9 @@ def _file(path: str, status: os.stat_result, world: World, progress: Progress | 
         return Source(path, f"{ancestry(path)}:{found.table}", kind, found.files, found.skipped)
     if asked.table is not None:
         raise ImportRefused(f"{path} has no tables, for it is of the format {kind}", hint="leave --table out")
-    if status.st_size > MOST_BYTES:
-        raise ImportRefused(f"{path} is larger than {MOST_BYTES >> 20} MB", hint="import it in parts")
+    most = MOST_ROWS_BYTES if kind in formats.ROWS or kind == "mcp-memory" else MOST_BYTES
+    if status.st_size > most:
+        raise ImportRefused(f"{path} is larger than {most >> 20} MB", hint="import it in parts")
     content = _read(path, MOST_BYTES)
     if kind in formats.PACKED:
         unpacked = archives.unpack(path, kind, content, progress)

@@ -249,6 +249,14 @@ HOSTILE = {
 }
 
 
+def test_a_file_that_is_too_large_is_refused_unread(desk: Desk, tmp_path: Path):
+    for name in ("x.csv", "x.json", "x.zip"):
+        with open(tmp_path / name, "wb") as file:
+            file.write(b"[" if name == "x.json" else b"")
+            file.truncate(300 * 1024 * 1024)
+        assert "larger than" in refused(desk, tmp_path / name)
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_archive_changes_nothing(desk: Desk, tmp_path: Path, name: str):
     refused(desk, put(tmp_path / name, HOSTILE[name]))
