@@ -31,6 +31,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -47,6 +48,8 @@ BEGINNING: Final = b'{"memstore_export": '
 """The first bytes of such a document as it is written here."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_HALF: Final = re.compile("[\ud800-\udfff]")
+"""Half of a surrogate pair, which is no character."""
 _LISTINGS: Final = ("listed", "due", "unlisted")
 _LARGEST_NUMBER: Final = 2**63 - 1
 _HINT: Final = "export it again, or take another copy of it"
@@ -261,7 +264,7 @@ class _Read:
 
     def text(self, key: str) -> str:
         found = self._value.get(key)
-        if not isinstance(found, str) or any("\ud800" <= character <= "\udfff" for character in found):
+        if not isinstance(found, str) or not (found.isascii() or _HALF.search(found) is None):
             raise _damaged(f"{self._at(key)} is no text")
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from memstore.core.model import INDEX_NAME, Version
@@ -20,6 +20,7 @@ from memstore.store.shown import ShownRow
 from memstore.store.store import Store
 from memstore.world import World
 
+_AT_ONCE = 256
 _TEAM_SHOWN = f"{TEAM}/"
 
 
@@ -138,12 +139,7 @@ class _Export:
 
     def run(self, dry_run: bool) -> ExportReport:
         puts = [put for name in _in_order(self._wanted) if (put := self._look(name)) is not None]
-        written = []
-        for done, (name, expect) in enumerate(puts):
-            if self._progress is not None:
-                self._progress(done, len(puts), name)
-            if dry_run or self._put(name, expect):
-                written.append(name)
+        written = [name for name, _ in puts] if dry_run else list(self._put_all(puts))
         return ExportReport(
             self._folder.path, tuple(written), tuple(self._unchanged), tuple(self._kept), tuple(self._failed)
         )
@@ -168,16 +164,27 @@ class _Export:
             self._kept.append((name, "it holds text that the store does not know; import it first, or move it away"))
         return None
 
-    def _put(self, name: str, expect: bytes | None) -> bool:
-        content = self._wanted[name]
+    def _put_all(self, puts: Sequence[tuple[str, bytes | None]]) -> Iterator[str]:
+        """The names that were written: many at a time, for the disk takes its time over each; the index at the end."""
+        topics, index = ([put for put in puts if (put[0] == INDEX_NAME) is last] for last in (False, True))
+        for part in (*(topics[at : at + _AT_ONCE] for at in range(0, len(topics), _AT_ONCE)), index):
+            if part and self._progress is not None:
+                self._progress(puts.index(part[0]), len(puts), part[0][0])
+            results = self._folder.put_many([(name, self._wanted[name], expect) for name, expect in part])
+            for (name, _), result in zip(part, results, strict=True):
+                if isinstance(result, NotProjected):
+                    self._failed.append((name, result.reason))
+                elif result.kept is None:
+                    yield name
+                else:
+                    self._take_back(name, result.kept)
+
+    def _take_back(self, name: str, kept: str) -> None:
+        """Somebody wrote the file just now: theirs lies there again, or is kept."""
         try:
-            result = self._folder.put(name, content, expect=expect)
-            if result.kept is None:
-                return True
-            back = self._folder.put_back_over(name, result.kept, content)
+            back = self._folder.put_back_over(name, kept, self._wanted[name])
         except NotProjected as error:
             self._failed.append((name, error.reason))
-            return False
-        where = "" if back else f"; what lay there is kept as {result.kept}"
+            return
+        where = "" if back else f"; what lay there is kept as {kept}"
         self._kept.append((name, f"it changed just now{where}"))
-        return False

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 
 import apsw
 
+from memstore.core.exchange import Carried, Exchange, document
+from memstore.core.model import SHELF, State, Version
 from scripts.benchmarks.corpus import Corpus
 from scripts.benchmarks.measure import Row, value, workplace
 
@@ -115,6 +117,22 @@ def _csv(path: str, notes: Notes) -> None:
         writer.writerows(_rows(notes))
 
 
+def _memstore(path: str, notes: Notes) -> None:
+    """As another store exports them: each with three versions."""
+    memories = []
+    for at, (name, text) in enumerate(notes.items()):
+        versions = [
+            Version(
+                f"m{at}", number, f"{at:06x}{number:06x}", None, "revise", State(SHELF, name, text + b"\n" * (3 - number)),
+                name[:-3], "", None, "agent", f"o{number}", number, number,
+            )
+            for number in (1, 2, 3)
+        ]  # fmt: skip
+        memories.append(Carried(f"m{at}", SHELF, "due", 1, tuple(versions), {}))
+    with open(path, "wb") as file:
+        file.write(document(Exchange("elsewhere", 3, 0, "private", (), tuple(memories), ())))
+
+
 def _db(path: str, notes: Notes) -> None:
     connection = apsw.Connection(path)
     connection.execute("CREATE TABLE notes(name TEXT, body TEXT)")
@@ -128,6 +146,7 @@ FORMATS: dict[str, Callable[[str, Notes], None]] = {
     "basic-memory": _basic_memory,
     "zip": _zip,
     "tar": _tar,
+    "memstore": _memstore,
     "mcp-memory": _graph,
     "json": _json,
     "csv": _csv,

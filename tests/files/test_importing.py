@@ -6,6 +6,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -320,14 +321,14 @@ def test_an_export_that_meets_a_save_puts_it_back(desk: Desk, tmp_path: Path, mo
     desk.write("a", "text\n")
     take_out(desk, tmp_path / "out")
     desk.write("a", "changed\n")
-    put = Folder.put
+    put_many = Folder.put_many
 
-    def late(self: Folder, path: str, content: bytes, *, expect: bytes | None):
-        if path == "a.md":
+    def late(self: Folder, files: Sequence[tuple[str, bytes, bytes | None]]):
+        if "a.md" in [path for path, _, _ in files]:
             (tmp_path / "out/a.md").write_text("saved just now\n")
-        return put(self, path, content, expect=expect)
+        return put_many(self, files)
 
-    monkeypatch.setattr(Folder, "put", late)
+    monkeypatch.setattr(Folder, "put_many", late)
     report = desk.memories.export_directory(str(tmp_path / "out"))
     assert [name for name, _ in report.kept] == ["a.md"]
     assert (tmp_path / "out/a.md").read_text() == "saved just now\n"
