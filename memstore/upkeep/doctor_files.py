@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from memstore.core.findings import Finding
 from memstore.errors import Defect, MemstoreError
-from memstore.upkeep import doctor_around, doctor_client, doctor_folder, doctor_index, doctor_texts
+from memstore.upkeep import doctor_around, doctor_client, doctor_folder, doctor_index, doctor_purge, doctor_texts
 from memstore.upkeep.doctor_look import Look
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ STORE_CHECKS: Mapping[str, StoreCheck] = {
     "index": _index,
     "texts": doctor_texts.texts,
     doctor_around.LEFTOVER: _leftovers,
+    doctor_purge.PURGE: doctor_purge.unfinished,
 }
 """What needs the store."""
 
@@ -61,6 +62,7 @@ _FIXES: Mapping[str, Callable[[Memstore], str]] = {
     doctor_index.DANGLING: doctor_index.mend_dangling,
     doctor_index.ORPHANS: doctor_index.mend_orphans,
     doctor_folder.LEFT: doctor_folder.mend_left,
+    doctor_purge.PURGE: doctor_purge.mend,
 }
 
 
