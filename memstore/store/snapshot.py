@@ -50,8 +50,11 @@ def snapshot(database: str, home: str, progress: Progress | None = None) -> Iter
     """A copy of the database, which is gone at the end. Raises the kinds of StoreUnavailable."""
     above = _above(home)
     sweep(above)
-    directory = tempfile.mkdtemp(prefix="db-", dir=above)
-    held = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        directory = tempfile.mkdtemp(prefix="db-", dir=above)
+        held = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _unwritable(above, error) from error
     try:
         fcntl.flock(held, fcntl.LOCK_SH)
         path = os.path.join(directory, "snapshot.db")
@@ -118,9 +121,13 @@ def _create(target: str) -> None:
     except FileExistsError:
         raise
     except OSError as error:
-        raise StoreUnavailable(
-            f"no copy can be made at {target}: {error.strerror}", hint="give a place where you can write"
-        ) from error
+        raise _unwritable(target, error) from error
+
+
+def _unwritable(place: str, error: OSError) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"no copy can be made at {place}: {error.strerror}", hint="make room there, or give a place where you can write"
+    )
 
 
 def _vacuum(database: str, target: str, progress: Progress | None) -> None:

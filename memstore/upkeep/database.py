@@ -160,16 +160,21 @@ def run(
     """
     # -P: a folder that somebody stands in does not supply the module.
     argv = [sys.executable, "-P", "-m", "sqlite_utils", call.command, *call.options, "--", database, *call.arguments]
-    process = subprocess.Popen(
-        argv,
-        cwd=cwd,
-        env={**environment, "PYTHONIOENCODING": "utf-8:backslashreplace"},
-        stdin=None if reads else subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        pass_fds=() if held is None else (held,),
-        preexec_fn=_not_alone(),
-    )
+    try:
+        process = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env={**environment, "PYTHONIOENCODING": "utf-8:backslashreplace"},
+            stdin=None if reads else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=() if held is None else (held,),
+            preexec_fn=_not_alone(),
+        )
+    except (OSError, ValueError) as error:
+        raise InputRefused(
+            f"sqlite-utils cannot be started: {error}", hint="give at most 128 KiB, and no NUL"
+        ) from error
     try:
         errors = _hand_on(process, out)
         code = process.wait()

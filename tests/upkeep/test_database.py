@@ -75,6 +75,8 @@ def test_words_are_no_syntax(memories: Memstore):
         (Call("query", (), ("select 1; select 2",)), "more than one statement"),
         (Call("query", (), ("select nowhere",)), "no such column: nowhere"),
         (Call("search", (), ("memory", "x")), "not configured for full-text search"),
+        (Call("query", (), ("select " + "1" * 200_000,)), "cannot be started"),
+        (Call("query", (), ("select 1\0",)), "cannot be started"),
     ],
 )
 def test_what_sqlite_utils_refuses_is_told_in_one_sentence(memories: Memstore, call: Call, reason: str):
