@@ -8,18 +8,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import apsw
 
-from memstore.core.frontmatter import calm
 from memstore.core.ids import fingerprint
 from memstore.core.model import NOTES
 from memstore.store import leases, migrate, search, writer
 from memstore.store.connection import Link, many, one, open_link, translated
 from memstore.store.reader import text_content
 
+T = TypeVar("T")
+
 MOST = 20
 """So many troubles of a kind are named."""
+
+LEAST = 100
+"""So many are compared however long it takes."""
 
 _HEAD = ("scope", "layer", "path", "state", "pinned", "superseded_by", "name", "description", "type", "text", "origin")
 
@@ -96,8 +101,8 @@ def digests(connection: apsw.Connection) -> list[str]:
     """The texts that are not the bytes that were written, told by the memories that have or had them."""
     wrong = [
         number
-        for number, digest, calmed, content in connection.execute("SELECT id, digest, calm, content FROM text")
-        if not _is_whole(text_content(content), digest, calmed)
+        for number, digest, content in connection.execute("SELECT id, digest, content FROM text")
+        if fingerprint(text_content(content)) != digest
     ]
     return [_whose(connection, number) for number in wrong]
 
@@ -107,7 +112,7 @@ def terms(connection: apsw.Connection, seconds: float | None, clock: Callable[[]
     for a part of them, evenly spread. None: for all."""
     known = [row[0] for row in connection.execute("SELECT pk FROM memory WHERE scope <> ? ORDER BY pk", (NOTES.scope,))]
     wrong, compared, until = dict[int, str](), 0, None if seconds is None else clock() + seconds
-    for pk in _spread(known):
+    for pk in spread(known):
         row = one(
             connection,
             "SELECT m.path, t.content, d.name, d.description, d.body FROM memory m JOIN text t ON t.id = m.text"
@@ -117,7 +122,7 @@ def terms(connection: apsw.Connection, seconds: float | None, clock: Callable[[]
         compared += 1
         if row is not None and writer.document_of(text_content(row[1]), row[0]) != row[2:]:
             wrong[pk] = row[0]
-        if until is not None and clock() > until:
+        if until is not None and compared >= LEAST and clock() > until:
             break
     return Sample(tuple(sorted(wrong.values())), frozenset(wrong), compared, len(known))
 
@@ -200,10 +205,6 @@ def _told(connection: apsw.Connection, pragma: str) -> list[str]:
         return [str(error)]
 
 
-def _is_whole(content: bytes, digest: bytes, calmed: bytes) -> bool:
-    return fingerprint(content) == digest and fingerprint(calm(content)) == calmed
-
-
 def _whose(connection: apsw.Connection, text: int) -> str:
     row = one(
         connection,
@@ -217,12 +218,12 @@ def _whose(connection: apsw.Connection, text: int) -> str:
     return f"{path}, version {number}" + ("" if present else ", which is not the present one")
 
 
-def _spread(keys: Sequence[int]) -> list[int]:
+def spread(keys: Sequence[T]) -> list[T]:
     """The same keys in an order of which every beginning is evenly spread over all of them."""
     step = 1
     while step * 2 < len(keys):
         step *= 2
-    order: list[int] = []
+    order: list[T] = []
     first = range(0, len(keys), step)
     order.extend(keys[at] for at in first)
     while step > 1:

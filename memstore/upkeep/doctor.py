@@ -221,6 +221,8 @@ def _facts(scene: Scene) -> Iterator[tuple[str, str]]:
             told = f"{doctor_place.told_size(size)}, of which {doctor_place.told_size(free)} are free"
             yield "size", told
             yield "schema", f"{examining.schema(connection)} of {len(migrations())}"
+    if scene.compared:
+        yield "compared", f"{' and '.join(scene.compared)}; `memstore doctor --thorough` compares all"
     client = _client(scene)
     if client:
         yield "client", client

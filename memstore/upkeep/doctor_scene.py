@@ -37,7 +37,8 @@ class Check:
 @dataclass(slots=True)
 class Scene:
     """`lacks`: why what is needed is not there, by what it is. `index_is_sound`: the check of the index of words, which
-    goes on in a thread of its own: SQLite takes as long for it as all other looks take."""
+    goes on in a thread of its own: SQLite takes as long for it as all other looks take. `compared`: what was looked at
+    in part only, and how far."""
 
     world: World
     thorough: bool = False
@@ -47,6 +48,7 @@ class Scene:
     memories: Memstore | None = None
     index_is_sound: Future[bool] | None = None
     lacks: dict[str, str] = field(default_factory=dict)
+    compared: list[str] = field(default_factory=list)
 
     @property
     def directory(self) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,6 +13,7 @@ from memstore.core.ids import fingerprint
 from memstore.errors import MemstoreError, StoreDamaged, StoreNewer
 from memstore.files.folder import Folder
 from memstore.files.freshness import stamp_of
+from memstore.files.report import counted
 from memstore.files.walk import FileRead
 from memstore.place import open_store
 from memstore.store import examining, holders, jobs, leases, search, shown, writer
@@ -23,8 +25,8 @@ from memstore.upkeep.doctor_place import made, told_size
 from memstore.upkeep.doctor_scene import Scene
 from memstore.upkeep.doctor_told import memories_told, some
 
-_SECONDS = 0.3
-"""As long as the comparison of terms may take; `--thorough` takes as long as it needs."""
+_SECONDS = 0.25
+"""As long as the comparison of terms may take, and that of files; `--thorough` takes as long as it needs."""
 
 _WAL_BYTES = 16 * 1024 * 1024
 """SQLite begins the log anew long before, where nobody keeps it from that."""
@@ -129,10 +131,8 @@ def terms(scene: Scene) -> Iterator[Finding]:
         what = f"{whose} other search terms than the text: {some(found.wrong)}"
         why = "search and recall do not find what is there"
         yield Finding("terms", "warning", what, why, "`memstore doctor --fix` makes the terms anew", fix=True)
-    elif found.compared < found.of:
-        what = f"the search terms of {found.compared} of {found.of} memories were compared with the text"
-        why = "all of them take longer than a look should"
-        yield Finding("terms", "note", what, why, "`memstore doctor --thorough` compares all")
+    if found.compared < found.of:
+        scene.compared.append(f"the search terms of {memories_told(found.compared)}")
 
 
 def mend_terms(scene: Scene) -> str:
@@ -172,8 +172,10 @@ def drift(scene: Scene) -> Iterable[Finding] | str:
         return "there is no folder" if place.folder is not None else "nothing is projected here"
     with folder, scene.view() as connection:
         known = examining.shown(connection, folder.path)
-        unseen, edited = _drifted(folder, known)
+        unseen, edited, compared = _drifted(folder, known, None if scene.thorough else _SECONDS)
     found = []
+    if compared < len(known):
+        scene.compared.append(f"the bytes of {counted(compared, 'file')}")
     if unseen:
         what = f"bytes in {folder.path} changed, with times as if nothing had: {some(unseen)}"
         why = "the edit is taken for what was there before, until the file is saved again"
@@ -194,7 +196,7 @@ def mend_drift(scene: Scene) -> str:
         return ""
     with folder, scene.view() as connection:
         row = shown.folder_row(connection, folder.path)
-        unseen, _ = _drifted(folder, examining.shown(connection, folder.path))
+        unseen, _, _ = _drifted(folder, examining.shown(connection, folder.path), None)
     if row is None:
         return ""
     memories.store.show(row.pk, [shown.Stamp(name, None) for name in unseen])
@@ -313,22 +315,28 @@ def _integrity(scene: Scene) -> list[str]:
         return [str(error)]
 
 
-def _drifted(folder: Folder, known: list[examining.Shown]) -> tuple[list[str], list[str]]:
-    """The files with other bytes under the same stamp, and those with another stamp."""
-    unseen, edited = [], []
+def _drifted(folder: Folder, known: list[examining.Shown], seconds: float | None) -> tuple[list[str], list[str], int]:
+    """The files with other bytes under the same stamp, those with another stamp, and how many were compared at all:
+    as many as could be read in these seconds, evenly spread."""
+    unseen, edited, same = [], [], []
     for one in known:
         try:
             now = stamp_of(os.stat(os.path.join(folder.path, one.name), follow_symlinks=False))
         except OSError:
             continue  # what is gone is another look's
-        if now != one.stamp:
-            if one.stamp is not None:
-                edited.append(one.name)
-            continue
+        if now == one.stamp:
+            same.append(one)
+        elif one.stamp is not None:
+            edited.append(one.name)
+    left, until = len(same), None if seconds is None else time.monotonic() + seconds
+    for number, one in enumerate(examining.spread(same), 1):
         read = folder.read(one.name)
+        left -= 1
         if isinstance(read, FileRead) and fingerprint(read.content) != one.digest and read.stamp == one.stamp:
             unseen.append(one.name)
-    return unseen, edited
+        if until is not None and number >= examining.LEAST and time.monotonic() > until:
+            break
+    return sorted(unseen), edited, len(known) - left
 
 
 def _held_on(scene: Scene) -> list[holders.Holder]:

@@ -17,7 +17,7 @@ import pytest
 
 from memstore.core.findings import Finding
 from memstore.errors import StoreBusy
-from memstore.store import ground, quick, settings
+from memstore.store import examining, ground, quick, settings
 from memstore.store.inbox import Arrival
 from memstore.store.spool import put as spool
 from memstore.upkeep import backups, doctor, doctor_store
@@ -360,6 +360,19 @@ def test_terms_that_are_not_those_of_the_text_are_made_anew(shop: Desk):
     plant(shop, "UPDATE search_document SET body = 'x' WHERE body LIKE '%three%'")
     assert found(shop)["terms"].what == "1 memory has other search terms than the text: b.md"
     assert mended(shop, "terms") == "the search terms of 1 memory are made anew"
+
+
+def test_without_time_a_part_is_compared_and_that_is_told(shop: Desk, monkeypatch: pytest.MonkeyPatch):
+    shop.ahead += 10
+    shop.memories = shop.open()
+    shop.memories.sync()  # files as young as they were are read again anyway, so nothing is compared
+    monkeypatch.setattr(doctor_store, "_SECONDS", -1.0)
+    monkeypatch.setattr(examining, "LEAST", 1)
+    seen = look(shop)
+    assert found(shop, of=seen) == {}
+    told = dict(seen.facts)["compared"]
+    assert told.startswith("the search terms of 1 memory and the bytes of 1 file; `memstore doctor --thorough`")
+    assert "compared" not in dict(look(shop, thorough=True).facts)
 
 
 def test_an_index_of_words_that_lacks_some_is_made_anew(shop: Desk):
