@@ -28,7 +28,7 @@ from memstore.store.connection import Link, many, one, open_link, translated
 from memstore.store.ddl import migrations
 from memstore.store.opening import DATABASE, MARK
 from memstore.store.plainfile import create_whole, sync_directory
-from memstore.store.turn import lock_within
+from memstore.store.turn import Turn, lock_within
 
 DRAFT = "restore.draft"
 """The name of the draft in the store's directory."""
@@ -209,11 +209,14 @@ def put(path: str, target: str, locked: Callable[[], None], step: backup.Step | 
     StoreDamaged where the database cannot be opened, StoreBusy, DiskFull.
     """
     link = open_link(path)
+    turn = Turn(os.path.dirname(path))
     try:
+        turn.take()
         _put_into(link, target, locked, step)
     except apsw.Error as error:
         raise translated(error, path) from error
     finally:
+        turn.close()
         link.close()
 
 

@@ -21,6 +21,7 @@ CONTEXT.set_forkserver_preload(
         "tests.race.extraction_workers",
         "tests.race.log_workers",
         "tests.race.dreamers",
+        "tests.race.restorers",
     ]
 )
 SECONDS = 60
