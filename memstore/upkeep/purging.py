@@ -20,6 +20,7 @@ from memstore.core.model import INDEX_NAME, Memory
 from memstore.core.names import alternative, collision_key
 from memstore.errors import Conflict, DiskFull, MemstoreError, PlaceRefused, StoreBusy
 from memstore.files.report import Progress, SyncReport
+from memstore.files.temporary import is_ours
 from memstore.store import purging, redacting, sweeping, tombstones
 from memstore.store.purging import Connection, Reach
 from memstore.store.purging_before import forget_before
@@ -283,6 +284,8 @@ def _check_files(memories: Memstore, wanted: Wanted, heads: Sequence[Memory]) ->
             held, _ = search_files(wanted.secret.forms, [path])
             names = [os.path.relpath(file, path) for file in held]
             blocked = [name for name in names if name == INDEX_NAME or name in standing]
+            if any(is_ours(os.path.basename(name)) for name in names):  # it came out of an exchange, and is still news
+                raise StoreBusy(f"somebody is writing a file in {path} just now", hint="repeat the command in a moment")
         else:
             blocked = [head.path for head in heads if head.path not in standing and _lies_there(path, head.path)]
         if blocked:
@@ -308,14 +311,11 @@ def _clues(memories: Memstore, wanted: Wanted) -> tuple[bytes, ...]:
 
 def _without_quoted(memories: Memstore, needles: Sequence[bytes]) -> tuple[tuple[bytes, ...], list[str]]:
     """The lines that stand in no row any more; and where others do, for they are somebody else's words as well."""
-    alone, places = [], set[str]()
+    alone: list[bytes] = []
     with memories.store.view() as connection:
+        places = redacting.left_in(connection, needles) if needles else []
         for needle in needles:
-            held = redacting.left_in(connection, [needle])
-            places.update(held)
-            if not held:
+            if not places or not redacting.left_in(connection, [needle]):
                 alone.append(needle)
-    told = (
-        f"some of its lines stand elsewhere too ({', '.join(sorted(places))}): `memstore purge --secret` takes a line"
-    )
+    told = f"some of its lines stand elsewhere too ({', '.join(places)}): `memstore purge --secret` takes a line"
     return tuple(alone), [told] if places else []
