@@ -55,9 +55,9 @@ def import_command(
 ) -> None:
     """Take in memories from elsewhere. Nothing in SOURCE changes.
 
-    SOURCE is a directory of memories, one that was packed as zip or tar, notes of basic-memory (a directory, or
-    packed), the JSON lines of the MCP memory server, a CSV or JSON file whose rows are memories, or an SQLite
-    database with such a table.
+    SOURCE is a directory of memories, one that was packed as zip or tar, the JSON that `memstore export` writes, notes
+    of basic-memory (a directory, or packed), the JSON lines of the MCP memory server, a CSV or JSON file whose rows
+    are memories, or an SQLite database with such a table.
 
     A second time nothing is new. A file that is an earlier version of what the store holds never wins over
     it. What is no memory is left alone and named. What cannot be read whole, or is not safe, is refused as a whole.

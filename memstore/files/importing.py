@@ -123,12 +123,15 @@ class Import:
         self._named = {piece.target for piece in parse(index)}
         files = {name: content for name, content in self._source.files.items() if name != INDEX_NAME}
         own = {name: self._in_its_own_right(name, content) for name, content in files.items()}
-        for done, name in enumerate(sorted(files, key=lambda name: (not own[name], name.count("/"), name))):
+        for done, name in enumerate(sorted(files, key=lambda name: self._order(name, own[name]))):
             if self._progress is not None:
                 self._progress(done, len(files), name)
             self._plan_file(name, files[name], own[name])
         if INDEX_NAME in self._source.files:
             self._plan_index(self._source.files[INDEX_NAME])
+
+    def _order(self, name: str, own: bool) -> tuple[bool, int, str]:
+        return not own, name.count("/"), name
 
     def _in_its_own_right(self, name: str, content: bytes) -> bool:
         """Whether a file is a memory even if another has the same text: the index names it, or it names itself.

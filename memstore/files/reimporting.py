@@ -32,7 +32,7 @@ from memstore.store import lines, moments, reader, shown
 from memstore.store.shown import Before, ShownRow
 
 _ALL = 2**31
-_RULE_TAKEN, _RULE_MERGED, _RULE_RENAMED = 22, 24, 28
+_RULE_CREATED, _RULE_TAKEN, _RULE_MERGED, _RULE_RENAMED = 13, 22, 24, 28
 
 
 def source_of(path: str, content: bytes) -> Source:
@@ -41,19 +41,22 @@ def source_of(path: str, content: bytes) -> Source:
     files: dict[str, bytes] = {}
     skipped = [(path, "the client shares it with the team by itself") for path, _ in exchange.team]
     taken: set[str] = set()
+    kept: list[x.Carried] = []
     for memory in exchange.memories:
         name = memory.head.state.path
         reason = _why_not(memory, taken)
         if reason:
             skipped.append((name, reason))
         elif memory.head.state.live:
-            taken.add(collision_key(name))
+            taken |= {collision_key(name), memory.id}
+            kept.append(memory)
             files[name] = memory.head.state.content
     index = index_text([row for row in exchange.index if row.shelf == SHELF])
     if index is not None:
         files[INDEX_NAME] = index
     # Not by the path: two exports of one store have their history in common, wherever they lie.
-    return Source(path, ancestry(f"memstore {exchange.store}"), "memstore", files, tuple(skipped), exchange)
+    key = ancestry(f"memstore {exchange.store}")
+    return Source(path, key, "memstore", files, tuple(skipped), replace(exchange, memories=tuple(kept)))
 
 
 def _why_not(memory: x.Carried, taken: set[str]) -> str:
@@ -71,6 +74,8 @@ def _why_not(memory: x.Carried, taken: set[str]) -> str:
         return error.reason
     if collision_key(head.state.path) in taken:
         return "another memory of the export has its path"
+    if memory.id in taken:
+        return "another memory of the export has its id"
     return "it is empty" if not head.state.content.strip() else ""
 
 
@@ -82,13 +87,12 @@ class Reimport(Import):
         exchange = self._source.exchange
         assert exchange is not None
         self._exchange = exchange
-        self._carried = {
-            memory.head.state.path: memory
-            for memory in exchange.memories
-            if memory.shelf == SHELF and memory.head.state.live and memory.head.token not in memory.withheld
-        }
+        self._carried = {memory.head.state.path: memory for memory in exchange.memories}
         self._places = {memory.id: path for path, memory in self._carried.items()}
         self._own_store = exchange.store == moments.store_id(self._connection)
+        known = (reader.by_id(self._connection, identity) for identity in self._places)
+        self._heads = {head.id: head for head in known if head is not None}
+        self._claimed: set[str] = set()
         self._offered: str | None = None
         self._derived: list[tuple[str, Origin]] = []
         super().plan_all()
@@ -106,16 +110,23 @@ class Reimport(Import):
         offered, self._offered = self._offered, None
         return offered or self._world.new_id()
 
+    def _order(self, name: str, own: bool) -> tuple[bool, int, str]:
+        """Those that are known by their ids first: one of them may leave the path of another."""
+        return self._carried[name].id not in self._heads, name.count("/"), name
+
     def _plan_file(self, name: str, content: bytes, own: bool) -> None:
         carried = self._carried[name]
         row, head = self._absorber.known(name)
-        found = reader.by_id(self._connection, carried.id)
+        found = self._heads.get(carried.id)
         if found is not None and (row is None or row.memory != found.id):
             row, head = self._row_of(found), found
         changes, told = len(self.plan.changes), len(self.plan.shown)
         if head is None:
             self._bring(name, content, carried, own)
+        elif head.id in self._claimed:
+            self._bring_beside(name, content, carried, head)
         elif head.state.shelf == SHELF:
+            self._claimed.add(head.id)
             self._compare(name, content, carried, row, head)
         else:
             self._skipped.append((name, f"it belongs to another scope here: {head.state.shelf.scope}"))
@@ -139,13 +150,28 @@ class Reimport(Import):
         self._offered = carried.id if is_uuid(carried.id) else None
         self._absorber.decide(name, Seen(File(name, content), None))
         self._offered = None
-        state = carried.head.state
         made = self.plan.changes[-1] if self.plan.changes else None
         if isinstance(made, Create) and made.path == name:
-            listing = "unlisted" if carried.listing == "unlisted" else made.listing
-            self.plan.changes[-1] = replace(made, pinned=state.pinned, listing=listing)
-            if state.superseded_by is not None:
-                self._skipped.append((name, "that another memory corrects it is not taken along"))
+            self.plan.changes[-1] = self._as_it_was(made, carried)
+
+    def _bring_beside(self, name: str, content: bytes, carried: x.Carried, head: Memory) -> None:
+        """A memory whose path here is that of another one of the export: it has it once that one has left it."""
+        left = any(isinstance(step, Rename) and step.memory == head.id for step in self.plan.changes)
+        if head.path != name or not left or collision_key(name) in self.plan.made:
+            self._skipped.append((name, f"its place here is taken: by {head.path}, which is another memory"))
+            return
+        identity = carried.id if is_uuid(carried.id) and carried.id not in self._heads else self._world.new_id()
+        self.plan.changes.append(self._as_it_was(Create(identity, SHELF, name, content), carried))
+        self.plan.made[collision_key(name)] = identity
+        self.plan.shown.append(ShownRow(name, identity, 1, content))
+        self.plan.noted.append(Noted(name, "created", _RULE_CREATED))
+
+    def _as_it_was(self, made: Create, carried: x.Carried) -> Create:
+        """With its pin, and out of the index where it was out of it."""
+        if carried.head.state.superseded_by is not None:
+            self._skipped.append((made.path, "that another memory corrects it is not taken along"))
+        listing = "unlisted" if carried.listing == "unlisted" else made.listing
+        return replace(made, pinned=carried.head.state.pinned, listing=listing)
 
     def _compare(self, name: str, content: bytes, carried: x.Carried, row: ShownRow | None, head: Memory) -> None:
         moved = self._moved_on(carried, row, head)

@@ -123,8 +123,9 @@ def _memstore(path: str, notes: Notes) -> None:
     for at, (name, text) in enumerate(notes.items()):
         versions = [
             Version(
-                f"m{at}", number, f"{at:06x}{number:06x}", None, "revise", State(SHELF, name, text + b"\n" * (3 - number)),
-                name[:-3], "", None, "agent", f"o{number}", number, number,
+                f"m{at}", number, f"{at:06x}{number:06x}", None, "revise",
+                State(SHELF, name, text + b"\n" * (3 - number)), name[:-3], "", None, "agent", f"o{number}",
+                number, number,
             )
             for number in (1, 2, 3)
         ]  # fmt: skip

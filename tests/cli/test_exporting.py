@@ -94,3 +94,22 @@ def test_a_strange_file_is_replaced_by_force_only(run: Run, tmp_path: Path):
     assert run("export", str(tmp_path / "a.json"), "--force", "--dry-run").code == 0
     assert (tmp_path / "a.json").read_text() == "{}"
     assert run("export", str(tmp_path / "a.json"), "--force").code == 0
+
+
+def test_json_goes_into_another_repository_and_comes_back_without_news(run: Run, tmp_path: Path):
+    run("write", "note", "text")
+    run("pin", "note")
+    run("export", str(tmp_path / "a.json"))
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    (other / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    done = run("import", str(tmp_path / "a.json"), at=other)
+    assert (done.code, "read as memstore" in done.out, "1 memory new" in done.out) == (0, True, True)
+    there = run("show", "note", "--json", at=other).json["memory"]
+    assert (there["pinned"], there["origin"]) == (True, "import")
+    assert run("import", str(tmp_path / "a.json"), "--json", at=other).json["seq"] is None
+    again = run("import", str(tmp_path / "a.json"), "--json").json
+    assert (again["format"], again["noted"], again["seq"]) == ("memstore", [], None)
+    (tmp_path / "a.json").write_bytes((tmp_path / "a.json").read_bytes()[:-90])
+    refused = run("import", str(tmp_path / "a.json"))
+    assert refused.code == 2 and "the export is damaged: line" in refused.err

@@ -279,6 +279,8 @@ def test_team_memory_goes_along_where_it_is_asked_for(desk: Desk, place: Path):
         report = out(desk, place / name, scope="all")
         assert sorted(files(place / name)) == ["MEMORY.md", "mine.md", "team/ours.md"]
         assert report.written == ("mine.md", "MEMORY.md", "team/ours.md")
+        back = desk.memories.import_directory(str(place / name))
+        assert (back.noted, back.seq) == ((), None)
     assert parsed(as_json(desk.memories, Asked(scope="all"))[0]).team == (("team/ours.md", ours),)
 
 

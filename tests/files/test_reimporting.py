@@ -146,6 +146,53 @@ def test_a_name_that_was_given_here_stays_and_one_that_is_taken_is_not_forced(de
     assert nothing(bring(far, file))
 
 
+def test_a_new_memory_under_the_old_name_of_a_renamed_one_comes_beside_it(desk: Desk, far: Desk, tmp_path: Path):
+    desk.write("a", "1\n")
+    bring(far, saved(desk, tmp_path))
+    desk.memories.rename("a", "z")
+    desk.write("a", "another\n")
+    file = saved(desk, tmp_path)
+    assert sorted(told(bring(far, file))) == [("a.md", "created"), ("z.md", "renamed")]
+    assert (far.text("a"), far.text("z")) == (desk.text("a"), desk.text("z"))
+    assert nothing(bring(far, file))
+    desk.memories.rename("a", "b")
+    desk.memories.rename("z", "a")
+    far.memories.rename("z", "mine")
+    bring(far, saved(desk, tmp_path))
+    assert nothing(bring(far, tmp_path / "a.json"))
+    assert far.memories.store.knows(desk.text("a").encode()) and far.text("b") == desk.text("b")
+
+
+def test_memories_that_have_swapped_their_names_keep_their_places_here(desk: Desk, far: Desk, tmp_path: Path):
+    desk.write("a", "1\n")
+    desk.write("b", "2\n")
+    bring(far, saved(desk, tmp_path))
+    for old, new in (("a", "x"), ("b", "a"), ("x", "b")):
+        desk.memories.rename(old, new)
+    file = saved(desk, tmp_path)
+    bring(far, file)
+    assert far.living() == ["a.md", "b.md"]
+    assert {far.text("a"), far.text("b")} == {desk.text("a"), desk.text("b")}
+    assert nothing(bring(far, file))
+
+
+def test_two_memories_of_one_id_or_one_place_are_no_reason_to_stumble(desk: Desk, far: Desk, tmp_path: Path):
+    desk.write("a", "1\n")
+    desk.write("b", "2\n")
+    exchange = parsed(as_json(desk.memories, Asked())[0])
+    first, second = exchange.memories
+    file = tmp_path / "a.json"
+    file.write_bytes(document(replace(exchange, memories=(first, replace(second, id=first.id)))))
+    assert dict(bring(far, file).skipped) == {"b.md": "another memory of the export has its id"}
+    far.memories.rename("a", "b")
+    moved = replace(
+        first, versions=(replace(first.head, token="0" * 12, state=replace(first.head.state, path="z.md")),)
+    )
+    file.write_bytes(document(replace(exchange, memories=(moved, second))))
+    report = bring(far, file)
+    assert "its place here is taken" in dict(report.skipped)["b.md"]
+
+
 def test_edits_on_both_sides_merge_or_both_are_kept(desk: Desk, far: Desk, tmp_path: Path):
     desk.write("a", "one\n\ntwo\n\nthree\n")
     bring(far, saved(desk, tmp_path))
