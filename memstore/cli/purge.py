@@ -112,7 +112,7 @@ def _tell_plan(state: State, planned: Plan, backups: bool) -> None:
     if planned.lines:
         state.report(f"changes  {plural(planned.lines, 'line')} of the index")
     if planned.taken:
-        state.report("from the history: " + ", ".join(f"{number} {what}" for what, number in planned.taken.items()))
+        state.report(f"from the history: {_counted(planned.taken)}")
     for path in planned.files:
         state.report(printable(f"holds it {path}"))
     for path in planned.copies:
@@ -121,10 +121,11 @@ def _tell_plan(state: State, planned: Plan, backups: bool) -> None:
 
 def _tell(state: State, done: Purged) -> None:
     if done.seq is not None:
-        taken = ", ".join(f"{number} {what}" for what, number in done.taken.items())
-        state.report(f"purged by operation #{done.seq}: {taken}")
+        state.report(f"purged by operation #{done.seq}: {_counted(done.taken)}")
     for path in done.removed:
         state.report(printable(f"deleted {path}"))
+    if done.removed and not done.copies:
+        state.report("there is no backup any more: `memstore backup` makes one")
     for notice in done.notices:
         state.note(f"note: {notice}")
     if done.trouble is not None:
@@ -140,6 +141,10 @@ def _tell(state: State, done: Purged) -> None:
     if done.whole:
         state.report("found in no file of the store and of its memory folders")
     state.note(_BEYOND)
+
+
+def _counted(taken: dict[str, int]) -> str:
+    return ", ".join(f"{what} {number}" for what, number in taken.items())
 
 
 def _finish(state: State) -> None:

@@ -93,6 +93,7 @@ class _Enough(Exception):
 @contextmanager
 def _forgetting(store: Store) -> Iterator[apsw.Connection]:
     connection = store._link.connection  # the pragmas below take effect outside of a transaction alone
+    careful = connection.pragma("secure_delete")
     connection.execute("PRAGMA foreign_keys = OFF; PRAGMA secure_delete = ON").fetchall()
     try:
         with store.change():
@@ -104,7 +105,7 @@ def _forgetting(store: Store) -> Iterator[apsw.Connection]:
                 raise Defect(f"a purge would leave rows of {broken[0]} without their {broken[1]}; nothing was changed")
     finally:
         with suppress(apsw.ConnectionClosedError):
-            connection.execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF").fetchall()
+            connection.execute(f"PRAGMA foreign_keys = ON; PRAGMA secure_delete = {careful}").fetchall()
 
 
 def forget_memories(

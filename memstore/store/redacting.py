@@ -36,6 +36,9 @@ _OWN_TABLES = frozenset({"text", "search_document", "store", "folder", "lease", 
 _OWN_VALUE = re.compile("[0-9a-f]{12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """Tokens and ids."""
 
+_HISTORY = frozenset({"memory", "version", "operation", "line", "line_version", "log_entry", "run", "job"})
+"""Tables that lose no row by it."""
+
 _NAMED = ("shown", "shown_before", "known_since", "seen", "kept", "set_aside", "inbox")
 
 _OF_FILES = frozenset(
@@ -149,7 +152,10 @@ def _redact_column(
         try:
             connection.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (new, *row))
         except apsw.ConstraintError:  # another row is the same without it
-            connection.execute(f"DELETE FROM {table} WHERE {where}", row)
+            if table in _HISTORY:
+                connection.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (f"{new!s}-{row[0]}", *row))
+            else:
+                connection.execute(f"DELETE FROM {table} WHERE {where}", row)
         reach.count(f"rows of {table}", 1)
         if table == "memory" and column == "path":
             assert isinstance(new, str)

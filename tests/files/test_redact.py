@@ -72,7 +72,8 @@ def test_what_is_added_just_before_the_exchange_is_kept(
 def test_a_file_that_was_changed_just_now_is_left_to_its_writer(
     folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    swap, calls = exchange.exchange, []
+    swap = exchange.exchange
+    calls: list[int] = []
 
     def late(*arguments: object) -> str:
         if not calls:

@@ -289,6 +289,15 @@ def test_the_log_of_the_day_loses_it(store: Store):
     assert entry is not None and entry.text == "used [purged]"
 
 
+def test_operations_whose_ids_are_the_same_without_it_stay_two(store: Store):
+    for number, spelled in enumerate(("a\u0301-key", "\xe1-key")):
+        put(store, create(f"m{number}", "words\n"), operation=spelled)
+    _, reach = redact(store, "\xe1-key")
+    assert reach.taken["rows of operation"] == 2
+    assert rows(store, "SELECT count(*) FROM operation") == [(3,)] and holding(store, "-key") == []
+    is_sound(store)
+
+
 # What is old
 
 
