@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from memstore.cli.shapes import SHAPES
+from memstore.store import restoring
 from tests.cli.conftest import Run
 from tests.cli.test_shapes import has_shape
 from tests.files.watching import holds, until
@@ -266,4 +267,20 @@ def test_without_watches_of_the_system_it_says_so_once_and_looks_by_itself(run: 
             watcher.out.clear()
             assert run("show", "note", "--json").json["version"]["version"] == number
         assert sum("does not tell" in line for line in watcher.err) == 1
+        assert watcher.end() == 0
+
+
+def test_a_watch_goes_on_with_a_restored_database_and_with_one_that_was_made_anew(run: Run, repo: Path, note: Path):
+    store = Path(run("where", "--json").json["store_directory"])
+    assert run("backup").code == 0
+    with watching(repo, "watch", "--interval", "1") as watcher:
+        assert run("restore-backup", "latest", "--yes").code == 0
+        note.write_text(note.read_text().replace("First.", "Second."))
+        watcher.says("revised  note.md")
+        # Another file under the same name: what a rebuild leaves.
+        restoring.put_in_place(str(store), restoring.fresh(str(store), store.name, 1), store.name, 1)
+        watcher.says("created  note.md")
+        note.write_text(note.read_text().replace("Second.", "Third."))
+        watcher.says("revised  note.md")
+        until(lambda: run("show", "note").out.endswith("Third.\n"))
         assert watcher.end() == 0

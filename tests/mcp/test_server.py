@@ -245,6 +245,25 @@ def test_h20_a_database_that_was_replaced_is_opened_anew(place: Path, own: Path,
     assert "after it" in run(place, own, "show", "new")
 
 
+def test_a_server_goes_on_with_a_database_that_was_restored_or_rebuilt(place: Path, own: Path):
+    with serving(place, own) as served:
+        note(served, "kept.md", "in the backup")
+        run(place, own, "backup")
+        note(served, "later.md", "after it")
+        run(place, own, "restore-backup", "latest", "--yes")
+        assert served.good("memory_read", path="kept.md").text.endswith("in the backup\n")
+        path = database(own)
+        for name in ("store.db-wal", "store.db-shm"):
+            (path.parent / name).unlink(missing_ok=True)
+        path.unlink()
+        path.write_bytes(b"not a database " * 300)
+        served.refused("memory_read", path="kept.md")
+        run(place, own, "rebuild", "--yes")
+        assert served.good("memory_read", path="later.md").text.endswith("after it\n")
+        note(served, "new.md", "after the rebuild")
+    assert "after the rebuild" in run(place, own, "show", "new")
+
+
 def test_a_damaged_or_missing_database_is_told_without_its_place_and_left_alone(place: Path, own: Path):
     with serving(place, own) as served:
         note(served, "one.md", "x")
