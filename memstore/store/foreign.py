@@ -27,6 +27,7 @@ SECONDS = 60
 _LARGEST_VALUE = 16 * 1024 * 1024
 _MEMSTORE = 0x6D656D73
 _COPY = "copy.db"
+_SIDES = ("", "-wal", "-journal")
 _USUAL = ("body", "content", "text", "value", "memory", "note", "notes", "fact", "observation", "observations")
 _READS = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE})
 
@@ -41,14 +42,18 @@ def main(path: str, table: str) -> None:
     ):
         with suppress(OSError, ValueError):  # a lower one holds already, or the system has no such limit
             resource.setrlimit(what, (most, most))
-    _copy(path)
     try:
+        _copy(path)
         connection = _open(time.monotonic() + SECONDS)
         _examine(connection)
         table = _chosen(connection, table)
         _print_rows(connection, table)
     except apsw.Error as error:
         _refuse(f"it cannot be read ({error})", "mend it, or have its program write it anew")
+    finally:  # also where whoever started this is gone, so that nobody else clears up
+        for side in (*_SIDES, "-shm"):
+            with suppress(OSError):
+                os.unlink(_COPY + side)
 
 
 def _refuse(reason: str, hint: str) -> NoReturn:
@@ -62,18 +67,17 @@ def _say(value: object) -> None:
 
 def _copy(path: str) -> None:
     """Copies the database, with what its log holds, as they were at one moment."""
-    sides = ("", "-wal", "-journal")
     for _ in range(5):
-        before = [_stamp(path + side) for side in sides]
+        before = [_stamp(path + side) for side in _SIDES]
         if sum(stamp[0] for stamp in before if stamp) > MOST_BYTES:
             _refuse(f"it is larger than {MOST_BYTES >> 20} MB", "export the table as CSV or JSON and import that")
         try:
-            for side, stamp in zip(sides, before, strict=True):
+            for side, stamp in zip(_SIDES, before, strict=True):
                 if stamp:
                     shutil.copyfile(path + side, _COPY + side)
         except OSError as error:
             _refuse(f"it cannot be read ({os.strerror(error.errno or 0)})", "mend its permissions")
-        if before == [_stamp(path + side) for side in sides]:
+        if before == [_stamp(path + side) for side in _SIDES]:
             return
     _refuse("it changes all the time", "stop the program that writes it, then try again")
 
@@ -124,7 +128,10 @@ def _examine(connection: apsw.Connection) -> None:
     """Before anything is asked of it: whether it is sound, and not memstore's own."""
     found = [row[0] for row in connection.execute("PRAGMA quick_check(1)")]
     if found != ["ok"]:
-        _refuse("it is damaged: " + str(found[0])[:200], "have its program mend it, or import an export of it")
+        _refuse(
+            "it is damaged: " + " ".join(str(found[0]).split())[:200],
+            "have its program mend it, or import an export of it",
+        )
     if connection.pragma("application_id") == _MEMSTORE:
         hint = "run `memstore export DIR` in the repository that it belongs to, and import DIR"
         _refuse("it is the database of a store of memstore", hint)
