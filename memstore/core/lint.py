@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 from unicodedata import name as name_of
 
@@ -82,8 +83,8 @@ class Around(NamedTuple):
     """What a text is looked at beside. `names`: keys of all names and stems; `paths`: of all files of the folder;
     `recorded`: as `lint_repeats.lines_of`; `is_there`: whether the repository has a file."""
 
-    names: Collection[str] = frozenset()
-    paths: Collection[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    paths: frozenset[str] = frozenset()
     recorded: Mapping[str, str] = {}
     is_there: Callable[[str], bool] = lambda path: False
 
@@ -239,10 +240,16 @@ def _is_link(inner: str, line: str) -> bool:
 
 
 def _unknown(path: str, line: int, target: str, around: Around) -> Remark:
-    spelled = _letters(target)
-    meant = next((name for name in sorted(around.names) if _letters(name) == spelled), "") if spelled else ""
+    meant = _spelled(around.names).get(_letters(target), "")
     mend = f"write [[{meant}]]" if meant else "write that memory, or take the brackets away"
     return Remark(path, line, "link", f"[[{_cut(target)}]] names no memory", mend)
+
+
+@lru_cache(maxsize=4)
+def _spelled(names: frozenset[str]) -> dict[str, str]:
+    """The names by their letters alone."""
+    found = {_letters(name): name for name in sorted(names, reverse=True)}
+    return found | {"": ""}
 
 
 def _letters(name: str) -> str:

@@ -101,7 +101,7 @@ def is_described(description: str | None, name: str, path: str) -> str:
     known = set(document_terms(f"{name} {path.removesuffix('.md').replace('-', ' ').replace('_', ' ')}").split())
     if said <= known:
         return "its description says no more than its name"
-    if count_words(shown, FEWEST) < FEWEST:
+    if len(said) < 3 and count_words(shown, FEWEST) < FEWEST:
         return "its description is one word"
     if len(shown) > LONGEST:
         room = len(pointer_line(name, path, shown).partition(" — ")[2])

@@ -19,7 +19,8 @@ def without_code(text: str) -> str:
 
 def without_comments(text: str) -> str:
     """The text with blanks for the comments that end somewhere."""
-    return _COMMENT.sub(_blank, text) if "<!--" in text and "-->" in text else text
+    end = text.rfind("-->") + 3 if "<!--" in text else 0  # beyond it none ends, and each would be looked for to the end
+    return _COMMENT.sub(_blank, text[:end]) + text[end:] if end > 2 else text
 
 
 def _without_blocks(text: str) -> str:

@@ -20,6 +20,7 @@ from scripts.benchmarks.dreaming import dreams
 from scripts.benchmarks.exchange import exchanges
 from scripts.benchmarks.folders import folders
 from scripts.benchmarks.hooking import hooks
+from scripts.benchmarks.linting import lints
 from scripts.benchmarks.mcp import servers
 from scripts.benchmarks.measure import Limit, Row
 from scripts.benchmarks.recall import recalls
@@ -46,6 +47,7 @@ BENCHES: dict[str, Callable[[bool], list[Row]]] = {
     "recall": recalls,
     "exchange": exchanges,
     "doctor": doctors,
+    "lint": lints,
 }
 
 

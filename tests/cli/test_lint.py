@@ -106,3 +106,29 @@ def test_the_hook_for_pre_commit_calls_a_command_that_there_is(run: Run, pytestc
         assert looked_at.search(path), path
     for path in ("README.md", "docs/memory.md", "memory/a.txt", "mymemory/a.md"):
         assert not looked_at.search(path), path
+
+
+def test_an_agents_own_memory_is_looked_through_by_name(run: Run, repo: Path):
+    place = repo / ".claude" / "agent-memory" / "rev"
+    place.mkdir(parents=True)
+    (place / "one.md").write_text("---\nname: one\ndescription: what it is about\ntype: user\n---\nSince yesterday.\n")
+    found = run("--agent", "rev:project", "lint", "--json")
+    assert (found.code, [one["rule"] for one in found.json["warnings"]]) == (8, ["date"])
+
+
+def test_the_index_of_the_store_is_looked_at_too(run: Run, folder: Path):
+    run("write", "one", "Nothing.", "-d", "what the first one is about", "--type", "user")
+    with open(folder / "MEMORY.md", "a") as file:
+        file.write("- [Gone](gone.md) and more\n")
+    found = run("lint", "--json").json
+    assert [(one["path"], one["rule"]) for one in found["warnings"]] == [("MEMORY.md", "link")]
+    assert run("lint", "one").code == 0
+
+
+def test_nothing_is_written_for_a_look(run: Run, folder: Path):
+    run("write", "one", "Since yesterday.", "-d", "d", "--type", "user")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    log = run("log", "--json").json
+    assert run("lint").code == 8
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert run("log", "--json").json == log

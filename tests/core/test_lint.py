@@ -225,3 +225,14 @@ def test_any_bytes_can_be_looked_at(noise: bytes, start: bytes):
         assert 1 <= one.line <= lines + 1
         assert one.what
         assert one.mend
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["[[a b]] ", "[[", "[a](b.md) ", "<!--", "-->\n<!--", "`", "**why ", "last week ", "\u202e", "├─ ", ". ", "\n"],
+)
+def test_a_text_full_of_one_thing_takes_no_long_time(piece: str):
+    around = Around(frozenset(f"name-{number}" for number in range(10_000)), frozenset())
+    content = (GOOD + piece * (100_000 // len(piece))).encode()
+    assert len(remarks(content, around)) < 100
+    assert len(examine_index(content, around)) < 100
