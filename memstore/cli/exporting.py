@@ -105,7 +105,8 @@ def _to_standard_output(state: State, asked: Asked) -> None:
 
     with state.open() as memories:
         content, selection = as_json(memories, asked)
-    sys.stdout.buffer.write(content)
+    if sys.stdout is not None:  # None: closed by whoever started the program
+        sys.stdout.buffer.write(content)
     _tell_withheld(state, selection.withheld)
     if selection.withheld:
         raise exits.Finished(exits.PLACE)

@@ -111,7 +111,7 @@ class Exchange:
 
 
 def written(exchange: Exchange) -> Iterator[bytes]:
-    """The document up to its digest, piece by piece; `ending` closes it."""
+    """The document up to its digest, piece by piece; `closed` makes it whole."""
     head = {
         "memstore_export": FORMAT,
         "store": exchange.store,
@@ -133,7 +133,11 @@ def ending(hexadecimal: str) -> bytes:
 
 def document(exchange: Exchange) -> bytes:
     """The whole document."""
-    body = b"".join(written(exchange))
+    return closed(b"".join(written(exchange)))
+
+
+def closed(body: bytes) -> bytes:
+    """The document whose pieces were joined."""
     return body + ending(sealed(body))
 
 
@@ -217,7 +221,7 @@ def is_exchange(content: bytes) -> bool:
 def parsed(content: bytes) -> Exchange:
     """What a document holds. Raises ImportRefused with the place of what is damaged, and for a newer format."""
     try:
-        value = json.loads(content.decode("utf-8"), parse_constant=_no_number)
+        value = json.loads(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8"), parse_constant=_no_number)
     except UnicodeDecodeError as error:
         raise _damaged(f"byte {error.start} is not UTF-8") from None
     except json.JSONDecodeError as error:

@@ -15,10 +15,11 @@ import time
 import zipfile
 from collections.abc import Iterable
 
-from memstore.core.exchange import BEGINNING, document, sealed
+from memstore.core.exchange import BEGINNING, Exchange, closed, sealed, written
 from memstore.core.model import INDEX_NAME
 from memstore.errors import PlaceRefused
-from memstore.files import exchange, temporary
+from memstore.files import exchange as places
+from memstore.files import temporary
 from memstore.files.claim import NAME as CLAIM
 from memstore.files.report import ExportReport, Progress
 from memstore.files.selecting import Format, Selection, Wish
@@ -28,6 +29,7 @@ from memstore.world import World
 _LARGEST = 2**31
 """Bytes of the largest file that is looked at to see whether it may be replaced."""
 _DIGEST = 64
+_EACH = 100
 _JSON_END = re.compile(rb'"digest": "([0-9a-f]{64})"\}\n\Z')
 _ZIP_END = re.compile(rb"memstore export (\S{1,100}) ([0-9a-f]{64})\Z")
 _JSON_STORE = re.compile(rb'"store": "([^"]{1,100})"')
@@ -36,7 +38,7 @@ _EARLIEST, _LATEST = 315_532_800, 4_354_819_198  # 1980 and 2107: a zip knows no
 
 def packed(selection: Selection, format: Format, progress: Progress | None = None) -> bytes:
     """The file's bytes."""
-    return _zipped(selection, progress) if format == "zip" else document(selection.exchange)
+    return _zipped(selection, progress) if format == "zip" else _document(selection.exchange, progress)
 
 
 def names_in(selection: Selection, format: Format) -> tuple[str, ...]:
@@ -93,6 +95,16 @@ def store_of(content: bytes) -> str | None:
             return None
         body, name, seal = content[: len(content) - len(found[0])], found[1], found[2]
     return name.decode("ascii", "replace") if sealed(body).encode() == seal else None
+
+
+def _document(exchange: Exchange, progress: Progress | None) -> bytes:
+    total = len(exchange.operations) + len(exchange.memories) + len(exchange.index) + len(exchange.team)
+    pieces = []
+    for done, piece in enumerate(written(exchange)):
+        if progress is not None and done % _EACH == 0:
+            progress(min(done, total), total, "")
+        pieces.append(piece)
+    return closed(b"".join(pieces))
 
 
 def _zipped(selection: Selection, progress: Progress | None) -> bytes:
@@ -160,23 +172,23 @@ def _put(directory: str, name: str, content: bytes, before: os.stat_result | Non
         left = [new]
         try:
             if before is None:
-                exchange.publish(handle, new, name)
+                places.publish(handle, new, name)
             else:
                 left.append(_replace(handle, new, name, before))
         finally:
             _remove(handle, left)
-        exchange.sync_names(handle)
+        places.sync_names(handle)
     except FileExistsError:
         raise _moved_on(name) from None
     except OSError as error:
         raise _refused(os.path.join(directory, name), error) from None
     finally:
-        exchange.close(handle)
+        places.close(handle)
 
 
 def _replace(handle: int, new: str, name: str, before: os.stat_result) -> str:
     """Puts the new file in the place of the one that was looked at, and gives the name of what came out."""
-    came_out = exchange.exchange(handle, new, name, temporary.new_name(name))
+    came_out = places.exchange(handle, new, name, temporary.new_name(name))
     now = os.stat(came_out, dir_fd=handle, follow_symlinks=False)
     if (now.st_ino, now.st_size, now.st_mtime_ns) == (before.st_ino, before.st_size, before.st_mtime_ns):
         return came_out
