@@ -57,7 +57,6 @@ class Waiting:
     open: int
     done: int
     oldest: int
-    given_up: int
 
 
 def open_for_look(path: str) -> Link:
@@ -176,8 +175,7 @@ def waiting(connection: apsw.Connection) -> Waiting:
     row = one(
         connection,
         "SELECT count(*) FILTER (WHERE state = 'open'), count(*) FILTER (WHERE state = 'done'),"
-        " coalesce(min(at) FILTER (WHERE state IN ('open', 'done')), 0), count(*) FILTER (WHERE state = 'dead')"
-        " FROM inbox WHERE state IN ('open', 'done', 'dead')",
+        " coalesce(min(at), 0) FROM inbox WHERE state IN ('open', 'done')",
     )
     assert row is not None
     return Waiting(*row)

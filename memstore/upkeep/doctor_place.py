@@ -60,6 +60,14 @@ def place(scene: Scene) -> Iterator[Finding]:
             )
         else:
             yield Finding("place", "note", what, "there is nothing to examine", "the first write makes one")
+    if scene.directory is not None and not os.path.isdir(scene.directory):
+        scene.lacks["store"] = "the store's directory is not there"
+        what = f"{scene.place.root.path} has the store {scene.place.store}, but {scene.directory} is not there"
+        saved = made(scene)
+        mend = "put it back; else the next command begins with the files in the folder"
+        if saved:
+            mend = f"put it back, or `memstore restore-backup latest`: the last backup is {saved[0].path}"
+        yield Finding("place", "error", what, "the memories and their history are not there", mend)
     if scene.place.refusal:
         yield Finding(
             "place", "warning", scene.place.refusal, "agents do not see the memories there", "`memstore trust`"

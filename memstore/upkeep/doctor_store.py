@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -47,9 +48,10 @@ def database(scene: Scene) -> Iterable[Finding] | str:
 def _database(scene: Scene) -> Iterator[Finding]:
     assert scene.path is not None
     why = "no command can read or write the memories; the files in the folder are as they were"
-    if not os.path.lexists(scene.path) or (os.path.getsize(scene.path) == 0 and scene.was_used):
+    size = _size_of_file(scene.path)
+    if size is None or (size == 0 and scene.was_used):
         if scene.was_used:
-            how = "is empty" if os.path.lexists(scene.path) else "is missing"
+            how = "is missing" if size is None else "is empty"
             what = f"{scene.path} {how}, yet this store has been used"
             scene.lacks["database"] = f"the database {how}"
             yield Finding("database", "error", what, why, _way_back(scene))
@@ -299,6 +301,15 @@ def memories(scene: Scene) -> Iterator[Finding]:
     else:
         what, why = f"{scene.path} can only be read", "memories are found and shown, but nothing is kept"
         yield Finding("database", "error", what, why, "mend its permissions, or make its file system writable")
+
+
+def _size_of_file(path: str) -> int | None:
+    """The size of a file; None where there is none, and 1 for what is no file at all."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else 1
 
 
 def _way_back(scene: Scene) -> str:

@@ -138,6 +138,29 @@ def test_a_look_that_fails_is_a_finding_and_the_others_go_on(shop: Desk, monkeyp
     assert len(seen) == 3
 
 
+def a_link_to_nothing(path: Path) -> None:
+    path.symlink_to("absent")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, a_link_to_nothing])
+def test_what_is_no_file_in_the_databases_place_is_told_at_once(shop: Desk, make: Callable[[Path], None]):
+    database(shop).unlink()
+    make(database(shop))
+    assert "is not a regular file" in found(shop)["database"].what
+
+
+def test_a_store_whose_directory_is_gone_is_told(shop: Desk):
+    shop.memories = shop.open()
+    backups.back_up(shop.memories)
+    shop.memories.close()
+    place = database(shop).parent
+    place.rename(place.with_name("elsewhere"))
+    seen = look(shop)
+    assert f"but {place} is not there" in found(shop, of=seen)["place"].what
+    assert "restore-backup latest" in found(shop, of=seen)["place"].mend
+    assert not place.exists()
+
+
 # The machine and the home
 
 
