@@ -26,6 +26,7 @@ _LEAST_SPACE = 64 * 1024 * 1024
 _BACKUP_DAYS = 7
 _IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 _COPIES = ".before-schema-"
+_ASIDE = ".damaged-"
 
 
 def engine(_: Scene) -> Iterator[Finding]:
@@ -241,6 +242,12 @@ def leftovers(scene: Scene) -> Iterator[Finding]:
         what = f"copies from before a change of the schema take {taken}: {', '.join(copies)} in {scene.directory}"
         why = "they are only for going back to an older memstore, and hold what was purged since"
         yield Finding("leftovers", "note", what, why, "delete them when you are content")
+    aside = sorted(name for name in os.listdir(scene.directory) if _ASIDE in name)
+    if aside:
+        taken = told_size(sum(_size(os.path.join(scene.directory, name)) for name in aside))
+        what = f"a damaged database that was put aside takes {taken}: {', '.join(aside)} in {scene.directory}"
+        why = "it may hold texts that were purged since, and nothing reads it any more"
+        yield Finding("leftovers", "note", what, why, "delete it when you miss nothing")
     stray = sorted(
         name
         for name in os.listdir(os.path.join(scene.directory, ".."))

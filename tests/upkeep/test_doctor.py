@@ -290,9 +290,10 @@ def test_an_old_backup_is_told(shop: Desk):
 
 def test_copies_of_an_older_schema_are_told(shop: Desk):
     (database(shop).parent / "store.db.before-schema-3").write_bytes(bytes(2_000_000))
+    (database(shop).parent / "store.db.damaged-2026-11-30T23-27-31Z").write_bytes(bytes(3_000))
     (home(shop) / "stores" / "notes.txt").touch()
     told = [one.what for one in look(shop).findings if one.check == "leftovers"]
-    assert "take 2.0 MB: store.db.before-schema-3" in told[0] and "notes.txt" in told[1]
+    assert "take 2.0 MB: store.db.before-schema-3" in told[0] and "takes 3.0 kB" in told[1] and "notes.txt" in told[2]
 
 
 # The database
