@@ -48,7 +48,10 @@ def export(
     selection = selected(store, folder, wish)
     if wish.format == "dir":
         return _export_directory(store, target, selection, world, dry_run, progress)
-    return export_file(target, selection, wish, world, dry_run=dry_run, progress=progress)
+    report = export_file(target, selection, wish, world, dry_run=dry_run, progress=progress)
+    if wish.format == "zip" and not dry_run:
+        _remember(store, report.target, selection, selection.files)
+    return report
 
 
 def export_directory(
@@ -65,10 +68,8 @@ def _export_directory(
     store: Store, directory: str, selection: Selection, world: World, dry_run: bool, progress: Progress | None
 ) -> ExportReport:
     report = _fill(store, directory, selection.files, world, dry_run, progress)
-    done = (*report.written, *report.unchanged)
-    if not dry_run and store.writable and done:
-        row = store.add_folder(ancestry(report.target))
-        store.show(row.pk, [_in_common(name, selection.files[name], selection.heads.get(name)) for name in done])
+    if not dry_run:
+        _remember(store, report.target, selection, (*report.written, *report.unchanged))
     if selection.team:
         names = {path.removeprefix(_TEAM_SHOWN): content for path, content in selection.team.items()}
         shared = _fill(store, os.path.join(directory, TEAM), names, world, dry_run, progress)
@@ -80,6 +81,13 @@ def _export_directory(
             failed=(*report.failed, *((_TEAM_SHOWN + path, reason) for path, reason in shared.failed)),
         )
     return replace(report, withheld=selection.withheld)
+
+
+def _remember(store: Store, target: str, selection: Selection, names: Iterable[str]) -> None:
+    """What the store and an export have in common from now on."""
+    rows = [_in_common(name, selection.files[name], selection.heads.get(name)) for name in names]
+    if rows and store.writable:
+        store.show(store.add_folder(ancestry(target)).pk, rows)
 
 
 def _fill(

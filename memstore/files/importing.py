@@ -203,7 +203,7 @@ class Import:
         news: list[LineChange] = []
         for step in steps:
             assert isinstance(step, AddIndexLine)
-            if not step.text.strip() or step.text.rstrip("\r") in texts:
+            if not step.text.strip() or step.text.rstrip("\r") in texts or self._points_to_older(step):
                 continue
             if step.memory is not None and step.memory in listed:
                 reason = f"a line of it is not taken, for its memory has one already: {step.text.strip()[:80]}"
@@ -211,6 +211,10 @@ class Import:
             else:
                 news.append(replace(step, rank=None))
         return news
+
+    def _points_to_older(self, step: AddIndexLine) -> bool:
+        """Whether a line names a file that was not taken, as its memory was retired since: it would lead nowhere."""
+        return step.memory is None and any(piece.target in self._older for piece in parse(step.text))
 
     def report(self, seq: int | None) -> ImportReport:
         """What was planned, or done as operation `seq`."""

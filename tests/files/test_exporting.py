@@ -290,3 +290,21 @@ def test_an_export_of_an_empty_store_is_an_export(desk: Desk, place: Path):
     assert files(place / "a.zip") == {}
     assert parsed((place / "a.json").read_bytes()).memories == ()
     assert out(desk, place / "a.zip").written == ()
+
+
+def test_an_own_zip_brings_no_line_back_that_was_taken_out_nor_one_that_leads_nowhere(desk: Desk, place: Path):
+    desk.put("a.md", topic("a"))
+    desk.put("b.md", topic("b"))
+    notes = "".join(f"- note {number}\n" for number in range(9))
+    desk.put("MEMORY.md", f"- [a](a.md)\n- [b](b.md)\n- a note\n{notes}")
+    desk.sync()
+    out(desk, place / "a.zip")
+    (place / "moved.zip").write_bytes((place / "a.zip").read_bytes())
+    desk.memories.delete("a")
+    for name in ("a.zip", "moved.zip"):
+        back = desk.memories.import_directory(str(place / name))
+        assert (back.older, back.noted, back.lines, back.seq) == (("a.md",), (), 0, None), name
+    desk.edit("MEMORY.md", "- a note\n", "")
+    desk.sync()
+    assert desk.memories.import_directory(str(place / "a.zip")).lines == 0
+    assert "- a note" not in desk.index()
