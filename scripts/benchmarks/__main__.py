@@ -28,6 +28,7 @@ from scripts.benchmarks.searching import searches
 from scripts.benchmarks.starting import import_times, starts
 from scripts.benchmarks.tool import tools
 from scripts.benchmarks.transcripts import transcripts
+from scripts.benchmarks.upkeep_backup import backups
 from scripts.benchmarks.watching import watches
 from scripts.benchmarks.writes import one_write
 
@@ -47,6 +48,7 @@ BENCHES: dict[str, Callable[[bool], list[Row]]] = {
     "recall": recalls,
     "exchange": exchanges,
     "doctor": doctors,
+    "backup": backups,
     "lint": lints,
 }
 
