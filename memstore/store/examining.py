@@ -148,6 +148,13 @@ def shown(connection: apsw.Connection, folder: str) -> list[Shown]:
     return [Shown(name, digest, stamp, bool(missing)) for name, digest, stamp, missing in rows]
 
 
+def count(connection: apsw.Connection) -> int:
+    """How many memories there are, retired ones too."""
+    row = one(connection, "SELECT count(*) FROM memory")
+    assert row is not None
+    return int(row[0])
+
+
 def newest(connection: apsw.Connection) -> int | None:
     """When the newest operation was done, by the clock of then; None where there is none."""
     row = one(connection, "SELECT max(at) FROM operation")

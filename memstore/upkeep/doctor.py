@@ -17,7 +17,7 @@ from memstore.errors import MemstoreError
 from memstore.files.report import Progress
 from memstore.store import examining, ground
 from memstore.store.ddl import migrations
-from memstore.upkeep import doctor_files, doctor_place, doctor_store
+from memstore.upkeep import doctor_files, doctor_place, doctor_standing, doctor_store
 from memstore.upkeep.doctor_around import LEFTOVER, leftovers
 from memstore.upkeep.doctor_scene import Check, Look, Scene
 from memstore.world import World
@@ -60,11 +60,11 @@ CHECKS: tuple[Check, ...] = (
     Check("settings", "the settings", "home", doctor_place.settings),
     Check("references", "rows that name rows", "rows", doctor_store.references),
     Check("heads", "memories and their versions", "rows", doctor_store.heads),
-    Check("clock", "the clock", "rows", doctor_store.clock),
-    Check("log", "the log of the database", "rows", doctor_store.log),
-    Check("inbox", "what sessions told", "rows", doctor_store.inbox),
-    Check("leases", "leases", "rows", doctor_store.left_leases),
-    Check("jobs", "jobs", "rows", doctor_store.left_jobs),
+    Check("clock", "the clock", "rows", doctor_standing.clock),
+    Check("log", "the log of the database", "rows", doctor_standing.log),
+    Check("inbox", "what sessions told", "rows", doctor_standing.inbox),
+    Check("leases", "leases", "rows", doctor_standing.left_leases),
+    Check("jobs", "jobs", "rows", doctor_standing.left_jobs),
     Check("memories", "the memories", "rows", doctor_store.memories),
     Check("digests", "the bytes of all texts", "rows", doctor_store.digests),
     Check("terms", "search terms", "rows", doctor_store.terms),
@@ -84,7 +84,7 @@ MENDS: dict[str, Callable[[Scene], str]] = {
     "terms": doctor_store.mend_terms,
     "search-index": doctor_store.mend_index,
     "drift": doctor_store.mend_drift,
-    "log": doctor_store.mend_log,
+    "log": doctor_standing.mend_log,
 }
 """What mends the findings of a look, all of them at once; of the others `doctor_files.fix` does."""
 
@@ -133,12 +133,12 @@ def examine(world: World, *, thorough: bool = False, progress: Progress | None =
 
 def mend(world: World, found: Examination, *, progress: Progress | None = None) -> list[Mended]:
     """Mends what is safe to mend. What changes memories or lines is an operation that can be undone."""
-    scene = Scene(world)
+    scene = Scene(world, mending=True)
     done: dict[str, Mended] = {}
     results = []
     try:
         wanted = [finding for finding in found.findings if finding.fix]
-        _looks(scene, None, only=("place", "database", "integrity", "memories"))
+        _looks(scene, None, only=("place", "ground", "database", "integrity", "memories"))
         for number, finding in enumerate(wanted):
             if progress is not None:
                 progress(number, len(wanted), finding.check)

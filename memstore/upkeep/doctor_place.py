@@ -49,7 +49,9 @@ def place(scene: Scene) -> Iterator[Finding]:
             scene.lacks["store"] = "the repository was moved, and its store awaits `memstore link`"
             yield Finding("place", "error", str(moved), why, moved.hint)
     except MemstoreError as error:
-        scene.lacks["store"] = scene.lacks["home"] = "it is not known where it lies"
+        scene.lacks["home"] = scene.lacks["place"] = scene.lacks["store"] = "it is not known where it lies"
+        if scene.home is not None:
+            del scene.lacks["home"]
         yield Finding("place", "error", str(error), why, error.hint or "`memstore where` tells each decision")
         return
     if scene.place.store is None and not scene.lacks:

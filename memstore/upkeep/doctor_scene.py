@@ -42,6 +42,7 @@ class Scene:
 
     world: World
     thorough: bool = False
+    mending: bool = False
     home: str | None = None
     place: Place | None = None
     link: Link | None = None

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from memstore.app import Memstore
-from memstore.core.findings import Finding, Severity
+from memstore.core.findings import Finding
 from memstore.core.ids import fingerprint
 from memstore.errors import MemstoreError, StoreDamaged, StoreNewer
 from memstore.files.folder import Folder
@@ -17,25 +17,17 @@ from memstore.files.freshness import stamp_of
 from memstore.files.report import counted
 from memstore.files.walk import FileRead
 from memstore.place import open_store
-from memstore.store import examining, holders, jobs, leases, search, shown, writer
-from memstore.store.connection import open_link
+from memstore.store import examining, search, shown, writer
 from memstore.store.ddl import migrations
-from memstore.store.process import is_alive
-from memstore.store.worker_turn import is_working
-from memstore.upkeep.doctor_place import made, told_size
+from memstore.upkeep.doctor_place import made
 from memstore.upkeep.doctor_scene import Scene
 from memstore.upkeep.doctor_told import memories_told, some
 
 _SECONDS = 0.25
 """As long as the comparison of terms may take, and that of files; `--thorough` takes as long as it needs."""
 
-_WAL_BYTES = 16 * 1024 * 1024
-"""SQLite begins the log anew long before, where nobody keeps it from that."""
-
-_SECOND = 1_000_000
-_DAY = 86_400 * _SECOND
-_CLOCK = 300 * _SECOND
-_LINGERING = 600 * _SECOND
+_MOST_CHECKED = 30_000
+"""For as many the check of the index of words keeps writers waiting for about two seconds; they wait for five."""
 
 _UNSOUND = "the database is not sound"
 
@@ -149,8 +141,11 @@ def mend_terms(scene: Scene) -> str:
 
 def search_index(scene: Scene) -> Iterable[Finding] | str:
     """FTS5's own check, at rank 1: nothing else compares its index with the terms. `memories` has begun it."""
+    assert scene.memories is not None
     if scene.index_is_sound is None:
-        return "the store can only be read, and this check needs the lock of writers"
+        if not scene.memories.store.writable:
+            return "the store can only be read, and this check needs the lock of writers"
+        return "it would keep writers waiting for seconds: `memstore doctor --thorough` does it"
     if scene.index_is_sound.result():
         return []
     what, why = "the index of words does not hold the terms", "search and recall do not find what is there"
@@ -206,98 +201,12 @@ def mend_drift(scene: Scene) -> str:
     return f"taken in as edits of the files: {some(unseen)}"
 
 
-def log(scene: Scene) -> Iterator[Finding]:
-    """How long the log beside the database is, and who keeps it from being begun anew."""
-    assert scene.path is not None
-    try:
-        size = os.stat(scene.path + "-wal").st_size
-    except OSError:
-        return
-    if size <= _WAL_BYTES:
-        return
-    held = _held_on(scene)
-    who = ", ".join(f"{one.program or 'a process'} ({one.pid})" for one in held)
-    why = "every read has to look through it, and it takes room on the disk"
-    what = f"the log beside the database has {told_size(size)}"
-    mend = f"end {who}, which reads the store without end" if held else "`memstore doctor --fix` empties it"
-    yield Finding("log", "warning", f"{what}, held by {who}" if held else what, why, mend, fix=not held)
-
-
-def mend_log(scene: Scene) -> str:
-    """Moves the log into the database."""
-    assert scene.path is not None
-    link = open_link(scene.path)
-    try:
-        done = examining.checkpoint(link)
-    finally:
-        link.close()
-    return "the log is in the database" if done else ""
-
-
-def clock(scene: Scene) -> Iterator[Finding]:
-    """This machine's clock against the newest operation."""
-    with scene.view() as connection:
-        newest = examining.newest(connection)
-    ahead = 0 if newest is None else newest - scene.world.clock()
-    if ahead > _CLOCK:
-        hours = ahead / 3_600 / _SECOND
-        what = f"the newest operation was done {hours:.1f} hours after what this machine's clock says now"
-        why = "ages, gates and the order of what sessions did go by the clock"
-        severity: Severity = "warning" if ahead > _DAY else "note"
-        yield Finding("clock", severity, what, why, "set the clock; what is kept stays in its order all the same")
-
-
-def inbox(scene: Scene) -> Iterator[Finding]:
-    """What hooks told that nobody has taken in."""
-    with scene.view() as connection:
-        found = examining.waiting(connection)
-    why = "it is what sessions did, and is in no memory before"
-    if (found.open or found.done) and scene.world.clock() - found.oldest > _LINGERING:
-        count = found.open + found.done
-        calls = "1 call" if count == 1 else f"{count} calls"
-        what = f"{calls} of sessions wait in the inbox, the first for longer than 10 minutes"
-        yield Finding("inbox", "warning", what, why, "`memstore sync` takes them in")
-
-
-def left_leases(scene: Scene) -> Iterator[Finding]:
-    """Leases of processes that are gone."""
-    now = scene.world.clock()
-    with scene.view() as connection:
-        held = examining.held(connection)
-    for lease in held:
-        if not leases.is_held(lease, now, is_alive):
-            what = f"a {lease.kind} of process {lease.process.pid} left its lease behind"
-            why = "it was killed or the machine stopped; whoever is next takes it over"
-            yield Finding("leases", "note", what, why, f"nothing: the next `memstore {lease.kind}` does")
-
-
-def left_jobs(scene: Scene) -> Iterator[Finding]:
-    """Jobs that failed, and those of workers that are gone."""
-    assert scene.directory is not None
-    with scene.view() as connection:
-        parked, running = jobs.parked(connection), jobs.orphaned(connection)
-    if parked:
-        last = next((job.note for job in reversed(parked) if job.note), "")
-        what = f"{'1 job was' if len(parked) == 1 else f'{len(parked)} jobs were'} given up" + (
-            f": {last}" if last else ""
-        )
-        mend = "`memstore extract status` says why, `memstore extract retry` tries again"
-        yield Finding("jobs", "warning", what, "what these turns taught is not kept", mend)
-    kinds = {kind for kind in jobs.KINDS if not is_working(scene.directory, jobs.KINDS[0])}
-    gone = [job for job in running if job.kind in kinds]
-    if gone:
-        what = f"{'1 job' if len(gone) == 1 else f'{len(gone)} jobs'} of a worker that is gone"
-        yield Finding("jobs", "note", what, "the next worker takes it over", "`memstore extract run` does it now")
-
-
 def memories(scene: Scene) -> Iterator[Finding]:
     """Opens the store as every command does, for the looks at its folder."""
     assert scene.place is not None
     scene.memories = Memstore(scene.world, scene.place, open_store(scene.place, scene.world))
     if scene.memories.store.writable:
-        pool = ThreadPoolExecutor(1)
-        scene.index_is_sound = pool.submit(examining.search_index, scene.memories.store.path)
-        pool.shutdown(wait=False)
+        _begin_index_check(scene)
     else:
         what, why = f"{scene.path} can only be read", "memories are found and shown, but nothing is kept"
         yield Finding("database", "error", what, why, "mend its permissions, or make its file system writable")
@@ -316,6 +225,16 @@ def _way_back(scene: Scene) -> str:
     """What to do where a database cannot be used."""
     anew = "`memstore rebuild` makes it anew from the folder and from what can still be read"
     return f"`memstore restore-backup latest` puts the last backup back, {anew}" if made(scene) else anew
+
+
+def _begin_index_check(scene: Scene) -> None:
+    assert scene.memories is not None
+    with scene.view() as connection:
+        many = examining.count(connection) > _MOST_CHECKED
+    if not scene.mending and (scene.thorough or not many):
+        pool = ThreadPoolExecutor(1)
+        scene.index_is_sound = pool.submit(examining.search_index, scene.memories.store.path)
+        pool.shutdown(wait=False)
 
 
 def _integrity(scene: Scene) -> list[str]:
@@ -348,16 +267,6 @@ def _drifted(folder: Folder, known: list[examining.Shown], seconds: float | None
         if until is not None and number >= examining.LEAST and time.monotonic() > until:
             break
     return sorted(unseen), edited, len(known) - left
-
-
-def _held_on(scene: Scene) -> list[holders.Holder]:
-    """Who reads now and still does a moment later."""
-    assert scene.path is not None
-    first = holders.readers(scene.path)
-    if not first:
-        return []
-    scene.world.pause(0.3)
-    return [one for one in holders.readers(scene.path) if one in first]
 
 
 def _are(names: Sequence[str]) -> str:

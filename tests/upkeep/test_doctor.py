@@ -20,7 +20,7 @@ from memstore.errors import StoreBusy
 from memstore.store import examining, ground, quick, settings
 from memstore.store.inbox import Arrival
 from memstore.store.spool import put as spool
-from memstore.upkeep import backups, doctor, doctor_store
+from memstore.upkeep import backups, doctor, doctor_standing, doctor_store
 from memstore.upkeep.doctor import CHECKS, Examination, examine, mend
 from memstore.upkeep.doctor_scene import Check
 from tests.files.desk import Desk, topic
@@ -173,6 +173,12 @@ def test_a_home_that_cannot_be_found_out_is_told(shop: Desk):
     home(shop).chmod(0o777)
     assert "others can write in the home" in found(shop)["place"].what
     assert f"chmod 700 {home(shop)}" in found(shop)["place"].mend
+
+
+def test_where_the_place_cannot_be_found_out_the_home_is_looked_at_all_the_same(shop: Desk):
+    seen = examine(replace(shop.world(), whose="nobody"))
+    assert "the agent nobody has no memory here" in found(shop, of=seen)["place"].what
+    assert not {"permissions", "space", "registry"} & {one.check for one in seen.skipped}
 
 
 def test_a_repository_that_moved_is_told(shop: Desk):
@@ -414,6 +420,13 @@ def test_an_index_of_words_that_lacks_some_is_made_anew(shop: Desk):
     assert [hit.path for hit in shop.memories.search("three")[1]] == ["b.md"]
 
 
+def test_the_index_of_very_many_is_checked_only_where_that_is_asked_for(shop: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(doctor_store, "_MOST_CHECKED", 1)
+    (skipped,) = look(shop).skipped
+    assert skipped.check == "search-index" and "--thorough" in skipped.why
+    assert look(shop, thorough=True).skipped == ()
+
+
 def test_a_clock_that_is_behind_the_newest_row_is_told(shop: Desk):
     shop.ahead -= 3_600
     assert found(shop)["clock"].severity == "note"
@@ -444,7 +457,7 @@ def reader(path: Path) -> Iterator[int]:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells")
 def test_a_long_log_is_told_with_who_keeps_it_long_and_is_emptied(shop: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(doctor_store, "_WAL_BYTES", 10_000)
+    monkeypatch.setattr(doctor_standing, "_WAL_BYTES", 10_000)
     with reader(database(shop)) as pid:
         shop.memories = shop.open()
         for number in range(3):
