@@ -28,17 +28,17 @@ def kind_at(path: str, *lines: str) -> str | None:
 
 
 def test_a_path_lies_on_the_mount_below_which_it_stands():
-    home = "30 22 0:40 / /home rw - nfs4 server:/home rw"
-    assert kind_at("/home/a/b", home) == "nfs4"
-    assert kind_at("/home", home) == "nfs4"
-    assert kind_at("/homestead/a", home) == "ext4"
+    home = "30 22 0:40 / /net rw - nfs4 server:/net rw"
+    assert kind_at("/net/a/b", home) == "nfs4"
+    assert kind_at("/net", home) == "nfs4"
+    assert kind_at("/netstead/a", home) == "ext4"
     assert kind_at("/", home) == "ext4"
 
 
 def test_a_mount_in_a_mount_counts():
-    home, disk = "30 22 0:40 / /home rw - nfs4 server:/home rw", "31 30 8:1 / /home/a/disk rw - xfs /dev/sda1 rw"
-    assert kind_at("/home/a/disk/store", home, disk) == "xfs"
-    assert kind_at("/home/a/store", home, disk) == "nfs4"
+    home, disk = "30 22 0:40 / /net rw - nfs4 server:/net rw", "31 30 8:1 / /net/a/disk rw - xfs /dev/sda1 rw"
+    assert kind_at("/net/a/disk/store", home, disk) == "xfs"
+    assert kind_at("/net/a/store", home, disk) == "nfs4"
 
 
 def test_of_two_mounts_at_one_place_the_later_one_is_seen():
@@ -65,8 +65,8 @@ def test_optional_fields_and_escapes_are_read():
 
 
 def test_below_a_changed_root_the_nearest_mount_counts():
-    lines = b"30 22 0:40 / /home rw - nfs4 server:/home rw\n31 22 8:1 / /var rw - xfs /dev/sda1 rw\n"
-    found = holding(parsed(lines), "/home/a")
+    lines = b"30 22 0:40 / /net rw - nfs4 server:/net rw\n31 22 8:1 / /var rw - xfs /dev/sda1 rw\n"
+    found = holding(parsed(lines), "/net/a")
     assert found is not None and found.kind == "nfs4"
     assert holding(parsed(lines), "/elsewhere") is None
 
