@@ -213,6 +213,8 @@ def put(path: str, target: str, locked: Callable[[], None], step: backup.Step | 
     try:
         turn.take()
         _put_into(link, target, locked, step)
+        with suppress(apsw.Error):  # the log has grown to the size of the database; readers may still need it
+            link.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except apsw.Error as error:
         raise translated(error, path) from error
     finally:
