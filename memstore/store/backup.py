@@ -17,7 +17,7 @@ import apsw
 
 from memstore.core.ids import fingerprint
 from memstore.errors import DiskFull, StoreDamaged, StoreUnavailable
-from memstore.store.connection import APPLICATION_ID, Reading, check_engine, many, one, translated
+from memstore.store.connection import APPLICATION_ID, READ_ONLY_HINT, Reading, check_engine, many, one, translated
 from memstore.store.plainfile import sync_directory
 from memstore.store.reader import text_content
 
@@ -194,11 +194,11 @@ def sync_file(path: str) -> None:
         os.close(handle)
 
 
-def unwritable(path: str, error: OSError) -> StoreUnavailable:
-    """Why no copy could be made."""
+def unwritable(path: str, error: OSError, hint: str = READ_ONLY_HINT) -> StoreUnavailable:
+    """Why a file could not be made."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull(f"there is no room for {path}", hint="free some space and repeat the command")
-    return StoreUnavailable(f"{path} cannot be made: {error.strerror}", hint="give another place: memstore backup FILE")
+    return StoreUnavailable(f"{path} cannot be made: {error.strerror}", hint=hint)
 
 
 def _number(connection: Reading, sql: str) -> int:

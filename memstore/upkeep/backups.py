@@ -104,7 +104,7 @@ def chosen(home: str, store: str, reference: str, given: str) -> str:
         )
     if not os.path.lexists(given):
         raise NotFound(f"there is no file {given}", hint="see `memstore backup --list`")
-    return given
+    return os.path.realpath(given)
 
 
 def back_up(
@@ -149,7 +149,7 @@ def write(memories: Memstore, path: str, progress: Progress | None = None) -> Co
     except FileExistsError as error:
         raise InputRefused(f"{path} exists already; it was left as it is", hint="give another name") from error
     except OSError as error:
-        raise backup.unwritable(path, error) from error
+        raise backup.unwritable(path, error, "give another place: memstore backup FILE") from error
 
 
 def named(home: str, store: str, at: int, kind: str = "") -> str:

@@ -68,7 +68,10 @@ def plan(world: World, reference: str, given: str) -> Planned:
         raise InputRefused(
             f"{source} is the database of this store, and no backup", hint="see `memstore backup --list`"
         )
-    holds, purges = restoring.examine(source, place.store)
+    try:
+        holds, purges = restoring.examine(source, place.store)
+    except StoreDamaged as error:
+        raise StoreDamaged(str(error), hint="take another one: `memstore backup --list`") from error
     try:
         with Memstore.open(world=world, make=False) as memories:
             if memories.store.refusal is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -201,6 +203,7 @@ def test_a_backup_with_an_older_schema_is_brought_up_to_date_first(desk: Desk, t
     desk.write("a", "At first.\n")
     put_back(desk, str(old))
     assert desk.living() == ["note.md"]
+    assert not [name for name in os.listdir(database(desk).parent) if name.startswith(restoring.DRAFT)]
     with desk.memories.store.view() as connection:
         assert schema_version(connection) == len(migrations())
 
@@ -235,6 +238,26 @@ def test_what_cannot_be_restored_is_refused_and_nothing_changes(desk: Desk, tmp_
             plan(desk.world(), source, source)
     assert (texts(desk), desk.files()) == (before, files)
     assert len(backups.listed(desk.memories.place.home.path, desk.memories.store.id)) == 1
+
+
+def test_what_was_forgotten_on_purpose_since_is_said_to_come_back(desk: Desk):
+    desk.write("a", "The word is sesame.\n")
+    backup = back_up(desk)
+    world = desk.world()
+    assert plan(world, backup, backup).forgotten == 0
+    forget(desk)
+    planned = plan(world, backup, backup)
+    assert planned.forgotten == 1 and planned.now is not None and planned.now.memories == 0
+    # What is kept of the state before is as it was by then: without the text.
+    done = restore(desk.world(), planned)
+    assert done.before is not None and b"sesame" not in Path(done.before).read_bytes()
+    assert desk.living() == ["a.md"]
+
+
+def forget(desk: Desk) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "CLAUDECODE"}
+    command = [sys.executable, "-m", "memstore", "-C", str(desk.base / "repo"), "purge", "a", "--yes"]
+    subprocess.run(command, cwd=Path(__file__).parents[2], env=environment, check=True, capture_output=True)
 
 
 def test_a_restore_shows_again_in_every_folder_of_the_store(desk: Desk):
