@@ -38,6 +38,7 @@ from memstore.errors import (
     SettingRefused,
     StoreBusy,
     StoreReadOnly,
+    StoreReplaced,
     StoreUnavailable,
 )
 
@@ -218,7 +219,11 @@ class _Stores(threading.local):
     def do(self, name: str, command: object) -> str:
         """Carries out a command. Raises ToolError."""
         try:
-            return _answer(self._files(), name, command)
+            try:
+                return _answer(self._files(), name, command)
+            except StoreReplaced:  # what it had done went with the earlier file
+                self.close()
+                return _answer(self._files(), name, command)
         except StoreUnavailable as error:
             self.close()  # what was replaced or locked is opened afresh by the next command
             raise _refusal(error) from error

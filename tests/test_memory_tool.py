@@ -504,3 +504,16 @@ def test_the_asynchronous_tool_does_the_same_in_a_thread_of_its_own(repository: 
         "All memory cleared",
         LISTED.format("/memories") + "0B\t/memories",
     ]
+
+
+def test_a_database_that_was_replaced_is_opened_anew_by_the_same_call(call: Call, memories: Memstore):
+    from memstore.store import restoring
+
+    call("create", path="/memories/a.md", file_text="kept\n")
+    directory, store = memories.store.directory, memories.store.id
+    memories.close()
+    restoring.put_in_place(directory, restoring.fresh(directory, store, 1), store, 1)
+    # The folder has the text, and the new database takes it over.
+    assert call("view", path="/memories/a.md").endswith("\tkept\n     2\t")
+    call("insert", path="/memories/a.md", insert_line=1, insert_text="once\n")
+    assert call("view", path="/memories/a.md").count("once") == 1
