@@ -23,7 +23,7 @@ from memstore.core.changes import ChangeSet
 from memstore.core.model import INDEX_NAME
 from memstore.core.terms import TERMS_VERSION
 from memstore.errors import InputRefused, StoreBusy, StoreNewer
-from memstore.store import backup, migrate, shown, writer
+from memstore.store import backup, migrate, search, shown, writer
 from memstore.store.connection import Link, many, one, open_link, translated
 from memstore.store.ddl import migrations
 from memstore.store.opening import DATABASE, MARK
@@ -108,6 +108,9 @@ def draft(path: str, directory: str, step: backup.Step | None = None) -> str:
                 with _transaction(connection):
                     writer.reindex(connection)
                     connection.execute("UPDATE store SET terms_version = ?", (TERMS_VERSION,))
+            if not search.check_index(connection):
+                with _transaction(connection):
+                    search.rebuild_index(connection)
     except OSError as error:
         remove_draft(target)
         raise backup.unwritable(target, error) from error

@@ -19,7 +19,7 @@ from memstore.core.model import SHELF
 from memstore.core.names import check_path
 from memstore.errors import Conflict, NameRefused, StoreDamaged
 from memstore.place import find_place, registered
-from memstore.store import backup, reader, restoring
+from memstore.store import backup, examining, reader, restoring
 from memstore.store import salvage as reading
 from memstore.store.opening import DATABASE
 from memstore.store.plainfile import create_whole
@@ -67,15 +67,30 @@ def damage(world: World) -> str:
     """What is wrong with the database. Raises Conflict where it is sound, StoreNewer and kin as opening does."""
     place = registered(find_place(world), world, make=False)
     try:
-        with Memstore.open(world=world, make=False) as memories, memories.store.view() as connection:
-            backup.check_whole(connection, memories.store.path)
-            backup.check_texts(connection, memories.store.path)
+        with Memstore.open(world=world, make=False) as memories:
+            path = memories.store.path
+        found = _unsound(path)
     except StoreDamaged as error:
         return str(error)
+    if found:
+        return f"{path} is damaged: {'; '.join(found[:5])}"
     raise Conflict(
         f"the database of {place.root.path} is sound; nothing was changed",
         hint="`memstore doctor` examines the store; `memstore restore-backup` goes back to a backup",
     )
+
+
+def _unsound(path: str) -> list[str]:
+    """What a look at all pages, references and texts finds, on a fresh connection."""
+    link = examining.open_for_look(path)
+    try:
+        with link.reading() as connection:
+            found = examining.integrity(connection) or examining.references(connection)
+            if not found:
+                backup.check_texts(connection, path)
+            return found
+    finally:
+        link.leave()
 
 
 def rebuild(world: World, damaged: str, progress: Progress | None = None) -> Rebuilt:

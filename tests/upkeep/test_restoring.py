@@ -208,6 +208,17 @@ def test_a_backup_with_an_older_schema_is_brought_up_to_date_first(desk: Desk, t
         assert schema_version(connection) == len(migrations())
 
 
+def test_a_backup_whose_index_of_words_is_damaged_gets_a_new_one(desk: Desk, tmp_path: Path):
+    desk.write("a", "harbour\n")
+    spoilt = tmp_path / "spoilt.db"
+    shutil.copy(back_up(desk), spoilt)
+    made = apsw.Connection(str(spoilt))
+    made.execute("DELETE FROM search_index_data WHERE id > 10")
+    made.close()
+    put_back(desk, str(spoilt))
+    assert [hit.path for hit in desk.memories.search("harbour")[1]] == ["a.md"]
+
+
 def test_what_cannot_be_restored_is_refused_and_nothing_changes(desk: Desk, tmp_path: Path):
     desk.write("a", "At first.\n")
     backup = Path(back_up(desk))
