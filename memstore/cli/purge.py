@@ -91,14 +91,22 @@ def _wanted(
         return Wanted(tuple(dict.fromkeys(names)))
     if secret is None:
         assert secret_file is not None
-        text = inputs.standard_input() if secret_file == "-" else inputs.file_text(state.path(secret_file), secret_file)
-        secret = text.removesuffix("\n").removesuffix("\r")
+        secret = _read(state, secret_file).removesuffix("\n").removesuffix("\r")
     else:
         secret = inputs.argument_text(secret)
         state.note("note: the shell keeps what was typed in its history; --secret-file - reads it from standard input")
     if len(secret) < SHORT:
         state.note(f"note: {plural(len(secret), 'character')} may stand in many words: look at what would be taken")
     return Wanted(secret=secret_of(secret))
+
+
+def _read(state: State, file: str) -> str:
+    """The text of a file or of standard input; at a terminal it is asked for, and not shown."""
+    if file != "-":
+        return inputs.file_text(state.path(file), file)
+    if inputs.has_piped_input():
+        return inputs.standard_input()
+    return str(click.prompt("The text to take out", hide_input=True, err=True))
 
 
 def _tell_plan(state: State, planned: Plan, backups: bool) -> None:

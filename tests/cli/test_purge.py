@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -104,6 +105,29 @@ def test_at_a_terminal_it_asks(run: Run, repo: Path, key: str):
         os.close(ours)
         assert asked.returncode == 0 and b"for good?" in err, (out, err)
         assert run("show", "key").code == code
+
+
+def test_at_a_terminal_a_secret_is_asked_for_and_not_shown(run: Run, repo: Path, key: str):
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(
+        [sys.executable, "-m", "memstore", "-C", str(repo), "purge", "--secret-file", "-", "--yes"],
+        stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True,
+    ) as asked:  # fmt: skip
+        os.close(theirs)
+        assert asked.stderr
+        said = b""
+        while not said.endswith(b"out: ") and select.select([asked.stderr], [], [], 30)[0]:
+            said += os.read(asked.stderr.fileno(), 1) or b"the end, not out: "
+        os.write(ours, f"{SECRET}\n".encode())
+        try:
+            out, err = asked.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            asked.kill()
+            raise
+    os.close(ours)
+    assert asked.returncode == 0 and b"purged by operation" in out, (said, out, err)
+    assert "[purged]" in run("show", "key").out
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Of a memory that git keeps and memstore only reads the history can be purged, once its files are as they should be."""
+"""Of a memory that git keeps the history alone is purged, once its files are as they should be."""
 
 from __future__ import annotations
 
