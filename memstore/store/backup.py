@@ -135,9 +135,15 @@ def opened(path: str) -> Iterator[Reading]:
 
     Raises StoreDamaged for what is no database, StoreUnavailable.
     """
+    from urllib.parse import quote
+
     check_engine()
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW | apsw.SQLITE_OPEN_URI
+    # A plain copy of a database says that it has a log. Where none lies there, SQLite is not to make one.
+    whole = not any(os.path.lexists(path + side) for side in ("-wal", "-journal"))
     try:
-        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW)
+        name = f"file:{quote(os.fsencode(os.path.abspath(path)))}{'?immutable=1' if whole else ''}"
+        connection = apsw.Connection(name, flags=flags)
     except apsw.Error as error:
         raise translated(error, path) from error
     try:

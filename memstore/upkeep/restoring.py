@@ -139,7 +139,7 @@ class _Putting:
             finally:
                 reader.close()
         except StoreDamaged:
-            self.before = None
+            self.before = before if os.path.exists(before) else None
             self.in_place()
         except OSError as error:
             raise backup.unwritable(before, error) from error

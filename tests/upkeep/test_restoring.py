@@ -219,6 +219,20 @@ def test_a_backup_whose_index_of_words_is_damaged_gets_a_new_one(desk: Desk, tmp
     assert [hit.path for hit in desk.memories.search("harbour")[1]] == ["a.md"]
 
 
+def test_a_plain_copy_of_the_database_file_is_a_backup_and_nothing_is_made_beside_it(desk: Desk, tmp_path: Path):
+    desk.write("a", "At first.\n")
+    path = database(desk)
+    desk.close()
+    place = tmp_path / "a place?with #signs%20"
+    place.mkdir()
+    shutil.copy(path, place / "copy.db")
+    desk.memories = desk.open()
+    desk.write("b", "Later.\n")
+    (desk.folder / "b.md").unlink()
+    put_back(desk, str(place / "copy.db"))
+    assert desk.living() == ["a.md"] and [found.name for found in place.iterdir()] == ["copy.db"]
+
+
 def test_what_cannot_be_restored_is_refused_and_nothing_changes(desk: Desk, tmp_path: Path):
     desk.write("a", "At first.\n")
     backup = Path(back_up(desk))
