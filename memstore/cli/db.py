@@ -260,13 +260,21 @@ def shell_command(state: State, write: bool, yes: bool) -> None:
     follows. History refuses changes even so.
     """
     from memstore.store.shell import history_file, run
+    from memstore.upkeep.database import check_scratch
 
     if write:
         _consent(state, yes)
     with state.open() as memories:
         memories.look()
-        path, home = memories.store.path, memories.place.home.path
-    sound = run(path, sys.stdin, sys.stdout, sys.stderr, _shown, write=write, history=history_file(home))
+        path, home = memories.store.path, memories.place.home
+
+    def check(given: str) -> None:
+        check_scratch(os.path.abspath(given), home)
+
+    with open(os.devnull, "r+", encoding="utf-8") as nothing:
+        # A stream that whoever started the program has closed is None.
+        stdin, stdout, stderr = (stream or nothing for stream in (sys.stdin, sys.stdout, sys.stderr))
+        sound = run(path, stdin, stdout, stderr, _shown, write=write, history=history_file(home.path), check=check)
     if not sound and inputs.has_piped_input():
         raise exits.Finished(exits.USAGE)
 
@@ -315,6 +323,8 @@ def _on_copy(state: State, call: Callable[[tuple[str, ...]], Call], given: Given
 
 def _out() -> Callable[[bytes], object]:
     """Where a child's output goes: into a pipe or file as it is, to a terminal fit to be shown."""
+    if sys.stdout is None:  # closed by whoever started the program
+        return lambda piece: None
     if not drawn():
         return sys.stdout.buffer.write
     from codecs import getincrementaldecoder

@@ -134,8 +134,7 @@ def _vacuum(database: str, target: str, progress: Progress | None) -> None:
     link = open_link(database, writable=False)
     try:
         migrate.check(link.connection, database)
-        if progress is not None:
-            _tell(link.connection, database, target, progress)
+        _tell(link.connection, database, target, progress)
         link.connection.execute("VACUUM INTO ?", (target,))
     except apsw.Error as error:
         full = isinstance(error, (apsw.FullError, apsw.IOError))
@@ -144,11 +143,13 @@ def _vacuum(database: str, target: str, progress: Progress | None) -> None:
         link.close()
 
 
-def _tell(connection: apsw.Connection, database: str, target: str, progress: Progress) -> None:
+def _tell(connection: apsw.Connection, database: str, target: str, progress: Progress | None) -> None:
+    """Tells of the progress; without anybody to tell it to, signals are heard at least, for Python runs then."""
     whole = os.stat(database).st_size // 1024
 
     def told() -> bool:
-        progress(min(whole, os.stat(target).st_size // 1024), whole, "KiB")
+        if progress is not None:
+            progress(min(whole, os.stat(target).st_size // 1024), whole, "KiB")
         return False
 
     connection.set_progress_handler(told, _STEPS)

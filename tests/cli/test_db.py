@@ -111,6 +111,26 @@ def test_the_shell_works_in_pipes(repo: Path):
     out, err = child.communicate(b"SELECT path, version FROM memory;\nDELETE FROM memory;\n")
     assert (out, child.returncode) == (b"deploy.md|1\n", 2)
     assert b"readonly" in err
+    child = started(repo, "db", "shell", stdin=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.close()
+    assert child.communicate(b"SELECT 1;\nSELECT 2;\n")[1] == b""
+    assert child.returncode == 141
+
+
+@pytest.mark.parametrize("words", [("db", "tables"), ("db", "shell")])
+def test_a_stream_that_is_closed_from_the_start_is_no_fault(repo: Path, words: tuple[str, ...]):
+    line = [sys.executable, "-m", "memstore", "-C", str(repo), *words]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *line],
+        input=b"SELECT 1;\n",
+        env=environment,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_only_a_person_writes_by_hand(run: Run, repo: Path, monkeypatch: pytest.MonkeyPatch):
