@@ -172,12 +172,10 @@ def rows_command(state: State, /, table: str, **given: Any) -> None:
 def query_command(state: State, /, sql: str, **given: Any) -> None:
     """Run one SQL statement on the copy, and print what it gives. With - it is read from standard input."""
     from memstore.store.home import Home
-    from memstore.upkeep.database import check_scratch, query_call
+    from memstore.upkeep.database import attachable, query_call
 
     home = Home.locate(state.world().environment)
-    given["_attach"] = [(alias, state.path(path)) for alias, path in given["_attach"]]
-    for _, path in given["_attach"]:
-        check_scratch(path, home)
+    given["_attach"] = [(alias, attachable(state.path(path), home)) for alias, path in given["_attach"]]
     text = inputs.standard_input() if sql == "-" else sql
     _on_copy(state, lambda options: query_call(text, options), given, _QUERY, _OUTPUT)
 

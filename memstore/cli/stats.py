@@ -33,10 +33,13 @@ def stats(state: State, chart: str | None, force: bool, since: int | None) -> No
 
     plotted = None
     if chart is not None:
+        from memstore.upkeep.database import check_target
         from memstore.upkeep.plotting import check_path, plot
 
         check_path(state.path(chart), force=force)
     with state.open() as memories:
+        if chart is not None:
+            check_target(memories, state.path(chart), force=force)
         found = stats_of(memories, since or 0)
     if chart is not None:
         plotted = plot(found, state.path(chart), force=force)

@@ -33,7 +33,9 @@ _GRACE = 2.0
 _MARK = slice(68, 72)
 """Where a database says which program's it is."""
 
-_FIRST_WORD = re.compile(r"(?:[\s;]|--[^\n]*|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
+_FIRST_WORD = re.compile(r"(?:[\s;\ufeff]|--[^\n]*|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
+
+_EXCEPTION = re.compile(r"^sqlite3\.\w+: ")
 
 FOUND = "memories"
 """What `search` looks through by the search index of the store, in place of sqlite-utils' own way."""
@@ -80,10 +82,12 @@ def keep_copy(memories: Memstore, target: str, *, force: bool, progress: Progres
             os.link(part, target)
             os.unlink(part)
         sync_directory(os.path.dirname(target) or ".")
-    except OSError as error:
+    except BaseException as error:
         with suppress(OSError):
             os.unlink(part)
-        raise InputRefused(f"{target} cannot be written: {error.strerror}", hint="give another file") from error
+        if isinstance(error, OSError):
+            raise InputRefused(f"{target} cannot be written: {error.strerror}", hint="give another file") from error
+        raise
     return os.stat(target).st_size
 
 
@@ -117,10 +121,22 @@ def check_scratch(path: str, home: Home) -> None:
         )
 
 
+def attachable(path: str, home: Home) -> str:
+    """A database that a query may have besides, as sqlite-utils takes it. Raises InputRefused for what is none."""
+    check_scratch(path, home)
+    if not os.path.isfile(path):
+        raise InputRefused(f"{path} is no file", hint="make it with `memstore db insert`, or name another one")
+    # sqlite-utils puts the path into its SQL as it stands.
+    return os.path.realpath(path).replace("'", "''")
+
+
 def query_call(sql: str, options: tuple[str, ...]) -> Call:
     """One statement on the copy. Raises InputRefused for one that opens another file, whatever that is."""
-    first = _FIRST_WORD.match(sql)
-    if first is not None and first[1].upper() == "ATTACH":
+    found = _FIRST_WORD.match(sql)
+    first = "" if found is None else found[1].upper()
+    if first == "VACUUM":
+        raise InputRefused("a query writes no file", hint="`memstore db snapshot FILE` keeps a copy")
+    if first == "ATTACH":
         raise InputRefused(
             "a query attaches no database by itself",
             hint="name it with `--attach ALIAS FILE`, and use it as ALIAS.TABLE",
@@ -229,8 +245,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _refused(call: Call, said: str, code: int) -> InputRefused:
     lines = [line.strip() for line in said.split("\n") if line.strip()]
-    reason = lines[-1].removeprefix("Error: ") if lines else f"it ended with code {code}"
+    reason = _EXCEPTION.sub("", lines[-1].removeprefix("Error: ")) if lines else f"it ended with code {code}"
     hint = f"see `memstore db {call.command} --help`"
+    if call.command == "schema" and reason.startswith("TypeError"):
+        reason = "no such table"  # its own words are about None
     if reason.startswith("no such table") or "not configured for full-text search" in reason:
         hint = "`memstore db tables` and `memstore db views` list what is there; `memstore db search` takes `memories`"
     elif "one statement at a time" in reason:

@@ -25,8 +25,11 @@ def test_figures_come_as_tables_and_as_json(run: Run):
     assert run("stats", "--since", "2999-01-01", "--json").json["growth"] == []
 
 
-def test_a_chart_is_written_once_and_its_name_is_checked_first(run: Run, repo: Path):
+def test_a_chart_is_written_once_and_its_name_is_checked_first(run: Run, repo: Path, home: Path):
     run("write", "deploy", "On Fridays")
+    folder = run("where", "--json").json["folder"]
+    for place in (home / "memstore", folder):
+        assert run("stats", "--plot", f"{place}/stats.svg").code == 2
     assert f"chart written to {repo}/stats.png" in run("stats", "--plot", "stats.png").out
     assert (repo / "stats.png").read_bytes().startswith(b"\x89PNG")
     for refused in (run("stats", "--plot", "stats.png"), run("stats", "--plot", "stats.pdf")):

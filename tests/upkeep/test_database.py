@@ -41,11 +41,24 @@ def test_a_copy_has_what_was_edited_in_the_folder_until_now(memories: Memstore):
     assert "By hand." in said(memories, Call("rows", ("--csv",), ("memories",)))
 
 
-@pytest.mark.parametrize("before", ["", "  \n", "-- a remark\n", "/* one\n */ /* two */", ";"])
+@pytest.mark.parametrize("before", ["", "  \n", "-- a remark\n", "/* one\n */ /* two */", ";", "\ufeff"])
 def test_a_query_opens_no_other_file_by_itself(before: str):
     with pytest.raises(InputRefused, match="attaches no database"):
         database.query_call(f"{before}aTTach 'store.db' AS live", ())
+    with pytest.raises(InputRefused, match="writes no file"):
+        database.query_call(f"{before}VACUUM INTO 'copy.db'", ())
     assert database.query_call(f"{before}SELECT 'attach'", ()).arguments
+
+
+def test_a_database_with_a_quote_in_its_name_is_attached_and_none_is_made(memories: Memstore, tmp_path: Path):
+    home = memories.place.home
+    other = tmp_path / "it's '||' one.db"
+    with pytest.raises(InputRefused, match="is no file"):
+        database.attachable(str(other), home)
+    database.keep_copy(memories, str(other), force=False)
+    attach = ("--attach", "a ] b", database.attachable(str(other), home), "--csv")
+    assert "deploy.md" in said(memories, Call("query", attach, ('SELECT path FROM "a ] b".memories',)))
+    assert [path.name for path in tmp_path.glob("*.db")] == [other.name]
 
 
 def test_what_is_changed_in_a_copy_is_changed_nowhere_else(memories: Memstore):
@@ -71,6 +84,8 @@ def test_words_are_no_syntax(memories: Memstore):
     ("call", "reason"),
     [
         (Call("rows", (), ("nowhere",)), "no such table: nowhere"),
+        (Call("schema", (), ("nowhere",)), "no such table"),
+        (Call("query", (), ("DELETE FROM version",)), "this: history is append-only"),
         (Call("query", (), ("selec",)), "syntax error"),
         (Call("query", (), ("select 1; select 2",)), "more than one statement"),
         (Call("query", (), ("select nowhere",)), "no such column: nowhere"),
