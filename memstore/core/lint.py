@@ -198,9 +198,10 @@ def _body(text: Text) -> Iterator[Remark]:
         return
     prose = without_comments(text.prose)
     if document.type in ("feedback", "project"):
-        if matter := lint_fields.lacks("why", prose):
+        said = without_comments(document.body)
+        if matter := lint_fields.lacks("why", prose, said):
             yield Remark(path, text.line, "why", matter, "add a line `**Why:**` with the reason")
-        if matter := lint_fields.lacks("how", prose):
+        if matter := lint_fields.lacks("how", prose, said):
             yield Remark(path, text.line, "how", matter, "add a line `**How to apply:**` with when and where it holds")
     for one in lint_dates.relative(without_code(document.description or "")):
         yield _undated(path, _field_line(text, "description"), one.words)

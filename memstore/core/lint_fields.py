@@ -41,9 +41,15 @@ _START = r"(?:^|(?<=[.!?。！？;；)）])\s{0,4})[ \t>]{0,20}(?:[-*+][ \t]{1,4
 _NO_WORDS_OF_ITS_OWN = (
     "a an the of for and or to in on at with about by from is are this that it its some various several general all any"
     " note notes info infos information detail details stuff thing things misc miscellaneous memory memories todo tbd"
-    " description untitled placeholder my our project user feedback reference 关于 于 的 说明 笔记 记录 信息"
+    " description untitled placeholder my our project user feedback reference useful important helpful relevant general"
+    " related"
 )
 _NO_WORDS = frozenset(_NO_WORDS_OF_ITS_OWN.split())
+_FILLING = re.compile(
+    "关于|關於|一些|这个|這個|项目|項目|有用|重要|相关|相關|其他|其它|杂项|雜項|说明|說明|笔记|筆記|记录|記錄|信息|資訊|备忘|備忘|的"
+    "|について|プロジェクト|いろいろ|雑多|メモ|ノート|情報|記録|일반|프로젝트|관련|기타|메모|기록|정보|노트"
+)
+"""The same in scripts whose words are not parted."""
 
 
 def _labelled(names: str) -> re.Pattern[str]:
@@ -62,8 +68,10 @@ _ANY = re.compile(f"(?:{_PATTERNS['why'].pattern}|{_PATTERNS['how'].pattern.repl
 _NOTHING = " \t\r*_-—–.…。:："
 
 
-def lacks(part: Part, prose: str) -> str:
-    """What is the matter with one of the two lines in the body of a memory; nothing where it is there."""
+def lacks(part: Part, prose: str, body: str | None = None) -> str:
+    """What is the matter with one of the two lines in the body of a memory; nothing where it is there. `prose`: the
+    body with blanks for its code, so that no label is found there; what a line says may well be code."""
+    body = prose if body is None else body
     word = "**Why:**" if part == "why" else "**How to apply:**"
     found, start = False, 0
     for line in prose.split("\n"):
@@ -72,7 +80,7 @@ def lacks(part: Part, prose: str) -> str:
         if any(sign in line for sign in _SIGNS):
             for label in _PATTERNS[part].finditer(prose, begin, end):
                 found = True
-                if _says(label["rest"]) or _goes_on(prose, end):
+                if _says(body[label.start("rest") : end]) or _goes_on(body, end):
                     return ""
     return f"its line {word} says nothing" if found else f"it has no line {word}"
 
@@ -97,7 +105,7 @@ def is_described(description: str | None, name: str, path: str) -> str:
     if "\n" in description.strip():
         return "its description has more than one line"
     shown = visible(description[: 10 * LONGEST])
-    said = set(document_terms(shown).split()) - _NO_WORDS
+    said = set(document_terms(_FILLING.sub(" ", shown)).split()) - _NO_WORDS
     known = set(document_terms(f"{name} {path.removesuffix('.md').replace('-', ' ').replace('_', ' ')}").split())
     if said <= known:
         return "its description says no more than its name"

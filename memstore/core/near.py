@@ -8,9 +8,9 @@ can reach that only if they share one of their rarest pairs of terms, so only su
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, count, pairwise
 from math import ceil
 from typing import NamedTuple
 
@@ -49,6 +49,8 @@ _SIGNS = re.compile(
     "|[不没沒無无別别勿未非莫禁否]|ない|ません|않|못|없"
 )
 _MOST_SIGNS = 5
+_Known = defaultdict[tuple[str, str], int]
+"""The number of each pair."""
 _ROUNDING = 1e-6
 
 
@@ -66,13 +68,14 @@ def near(texts: Iterable[tuple[object, str]], told: Callable[[int], None] | None
     `texts`: (group, text); only texts of one group are compared. A text that is near to an earlier one is not itself
     compared with later ones: of many copies each is told once. `told` hears of two steps for each text.
     """
-    known: dict[tuple[object, str], int] = {}
+    number = count()
+    known: dict[object, _Known] = {}
     sets: list[frozenset[int]] = []
     for group, text in texts:
-        sets.append(_pairs(group, text, known))
+        sets.append(_pairs(text, known.setdefault(group, defaultdict(number.__next__))))
         if told is not None:
             told(len(sets))
-    counts = Counter(pair for found in sets for pair in found)
+    counts = Counter(chain.from_iterable(sets))
     holders: dict[int, dict[int, list[int]]] = {}
     result: list[Near] = []
     for at, found in enumerate(sets):
@@ -80,13 +83,15 @@ def near(texts: Iterable[tuple[object, str]], told: Callable[[int], None] | None
             told(len(sets) + at + 1)
         if len(found) < FEWEST:
             continue
-        rarest = sorted(found, key=lambda pair: (counts[pair], pair))[: len(found) - ceil(LIKENESS * len(found)) + 1]
+        # By how many texts have them, and then by number.
+        rarest = sorted(sorted(found), key=counts.__getitem__)[: len(found) - ceil(LIKENESS * len(found)) + 1]
         best = _nearest(at, sets, _candidates(len(found), rarest, holders))
         if best is not None:
             result.append(best)
             continue
         for pair in rarest:
-            holders.setdefault(pair, {}).setdefault(len(found), []).append(at)
+            if counts[pair] > 1:  # else no other text asks for it
+                holders.setdefault(pair, {}).setdefault(len(found), []).append(at)
     return result
 
 
@@ -105,12 +110,11 @@ def _candidates(size: int, rarest: Sequence[int], holders: Mapping[int, Mapping[
     return found
 
 
-def _pairs(group: object, text: str, known: dict[tuple[object, str], int]) -> frozenset[int]:
+def _pairs(text: str, known: _Known) -> frozenset[int]:
     """The pairs of terms as numbers that count from the first one met: the same in every process."""
     if len(text) > LONGEST:
         return frozenset()
-    terms = document_terms(text).split(" ")
-    return frozenset(known.setdefault((group, f"{one} {next_}"), len(known)) for one, next_ in pairwise(terms))
+    return frozenset(map(known.__getitem__, pairwise(document_terms(text).split(" "))))
 
 
 def _nearest(at: int, sets: Sequence[frozenset[int]], others: Iterable[int]) -> Near | None:

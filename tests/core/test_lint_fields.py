@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstore.core.lint_fields import LONGEST, is_described, lacks
+from memstore.core.prose import without_code
 
 WHY = [
     "**Why:** it broke twice",
@@ -66,6 +67,14 @@ def test_a_label_alone_says_nothing(text: str):
     assert lacks("why", text) == "its line **Why:** says nothing"
 
 
+def test_what_a_line_says_may_be_code_and_a_label_in_code_is_none():
+    body = "Keep seven backups.\n\n**How to apply:** `backup --keep 7`\n**Why:**\n```\nWhy: x\n```\n"
+    prose = without_code(body)
+    assert (lacks("how", prose), lacks("how", prose, body)) == ("its line **How to apply:** says nothing", "")
+    assert lacks("why", prose, body) == ""
+    assert lacks("why", without_code("```\nWhy: x\n```"), "```\nWhy: x\n```") == "it has no line **Why:**"
+
+
 @given(st.text(max_size=200))
 def test_a_label_in_front_of_words_is_enough_whatever_follows(text: str):
     assert lacks("why", f"**Why:** it broke\n{text}") == ""
@@ -94,6 +103,10 @@ def test_a_long_text_takes_no_long_time():
         ("TODO", "its description says no more than its name"),
         ("\u200b", "its description says no more than its name"),
         ("password", "its description is one word"),
+        ("some useful information", "its description says no more than its name"),
+        ("一些笔记", "its description says no more than its name"),
+        ("关于项目的其他信息", "its description says no more than its name"),
+        ("日志记录格式用 JSON", ""),
     ],
 )
 def test_a_description_must_tell_a_memory_apart(description: str | None, matter: str):
