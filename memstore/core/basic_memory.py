@@ -61,7 +61,7 @@ def translated(path: str, content: bytes) -> bytes:
 def _described(body: str) -> str:
     """The first observation, else the first line that is no heading and no item."""
     for line in body.split("\n"):
-        if found := _OBSERVATION.match(line):
+        if found := _OBSERVATION.match(line.rstrip("\r")):
             return _TAGS.sub("", found["text"]).strip()
     prose = [line for line in body.split("\n") if line.strip() and line.lstrip()[0] not in "#-*>|`["]
     return first_words(prose[0] if prose else body)

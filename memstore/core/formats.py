@@ -30,6 +30,8 @@ _MAGIC = (
     (b"SQLite format 3\x00", "db"),
 )
 _GRAPH = re.compile(rb'\{\s*"(?:entities|relations)"\s*:\s*\[')
+_PART = re.compile(rb'\{\s*"type"\s*:\s*"(?:entity"\s*,\s*"name|relation"\s*,\s*"from)"')
+"""How the server begins a line, which may be longer than what is looked at."""
 _SUFFIXES = (
     *((suffix, "csv") for suffix in (".csv", ".tsv", ".tab")),
     *((suffix, "json") for suffix in (".json", ".jsonl", ".ndjson")),
@@ -57,7 +59,7 @@ def found(name: str, head: bytes) -> str | None:
 
 def _of_a_graph(text: bytes) -> bool:
     """Whether one of the first lines is an entity or a relation, or the whole an object of both."""
-    if _GRAPH.match(text):
+    if _GRAPH.match(text) or _PART.match(text):
         return True
     for line in text.split(b"\n")[:20]:
         try:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import io
 import stat
+import struct
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +34,7 @@ _BOMB = "it is small and would unpack to something huge"
 _LOCAL_HEADER = 30
 _LISTED = b"PK\x01\x02"
 """How each entry begins in the list at the end of a zip."""
+_UNICODE_NAME = 0x7075
 _BLOCK = 512
 _AGAIN = "have it packed again, or unpack it yourself and import the directory"
 _PIECE = 1 << 20
@@ -129,7 +132,7 @@ def _zip(told: str, content: bytes) -> Iterator[_Entry]:
     shared = _overlapping(found, archive.start_dir)
     for info in found:
         # The other attribute ends at a NUL, and what zips without the flag call UTF-8 is read as a code page.
-        name = info.orig_filename if info.flag_bits & 0x800 else _of_an_old_zip(info.orig_filename)
+        name = info.orig_filename if info.flag_bits & 0x800 else _of_an_old_zip(info)
         strange = _strange_in_zip(info)
         if not strange and info.header_offset in shared:
             strange = "it shares its bytes with another one"
@@ -144,7 +147,7 @@ def _read_zipped(archive: ZipFile, info: ZipInfo) -> bytes:
 def _overlapping(found: Sequence[ZipInfo], end: int) -> set[int]:
     """Where entries begin that reach into the next one: so a small archive can hold a thousand times its size."""
     ordered = sorted(found, key=lambda info: info.header_offset)
-    ends = [*(info.header_offset for info in ordered[1:]), end]
+    ends = [*(info.header_offset for info in ordered), end][1:]
     return {
         info.header_offset
         for info, next_one in zip(ordered, ends, strict=True)
@@ -152,11 +155,28 @@ def _overlapping(found: Sequence[ZipInfo], end: int) -> set[int]:
     }
 
 
-def _of_an_old_zip(name: str) -> str:
+def _of_an_old_zip(info: ZipInfo) -> str:
+    """A name without the mark that it is UTF-8: as it is told beside it, else as it reads."""
     try:
-        return name.encode("cp437").decode("utf-8")
+        packed = info.orig_filename.encode("cp437")
     except UnicodeError:
-        return name
+        return info.orig_filename
+    try:
+        return _told_beside(packed, info.extra) or packed.decode("utf-8")
+    except UnicodeError:
+        return info.orig_filename
+
+
+def _told_beside(name: bytes, extra: bytes) -> str:
+    """What programs that write names in the code page of their system add, if it belongs to this name."""
+    at = 0
+    while at + 4 <= len(extra):
+        kind, size = struct.unpack_from("<HH", extra, at)
+        field = extra[at + 4 : at + 4 + size]
+        if kind == _UNICODE_NAME and field[:1] == b"\1" and field[1:5] == struct.pack("<I", zlib.crc32(name)):
+            return field[5:].decode("utf-8")
+        at += 4 + size
+    return ""
 
 
 def _strange_in_zip(info: ZipInfo) -> str:

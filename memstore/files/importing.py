@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import memstore.core.decisions as d
-from memstore.core.changes import AddIndexLine, ChangeSet, LineChange
+from memstore.core.changes import AddIndexLine, ChangeSet, LineChange, OpenConflict, Revise
 from memstore.core.frontmatter import alike, calm, read
 from memstore.core.index import take_in
 from memstore.core.index_lines import parse
 from memstore.core.index_values import Line
-from memstore.core.model import INDEX_NAME, Origin, Provenance
+from memstore.core.model import INDEX_NAME, Memory, Origin, Provenance
 from memstore.core.names import stem
 from memstore.errors import (
     NameTaken,
@@ -24,7 +24,7 @@ from memstore.errors import (
 )
 from memstore.files.absorb import Absorber, Plan, Seen, resolver
 from memstore.files.absorb_index import translated
-from memstore.files.report import ImportReport, Progress
+from memstore.files.report import ImportReport, Noted, Progress
 from memstore.files.source import Source, read_source
 from memstore.store import lines, reader, shown
 from memstore.store.connection import Reading
@@ -33,6 +33,7 @@ from memstore.store.store import Store
 from memstore.world import World
 
 _ATTEMPTS = 20
+_RULE_MERGED = 24
 
 
 def import_source(
@@ -105,6 +106,8 @@ class Import:
         self._texts: dict[bytes, str] = {}
         self._lines = 0
         self._named: set[str | None] = set()
+        self._written: dict[str, bytes] = {}
+        """What the plan makes of a memory, by its id: an operation writes each only once."""
 
     def provenance(self, given: Provenance) -> Provenance:
         """Who speaks in the operation."""
@@ -130,8 +133,10 @@ class Import:
         if INDEX_NAME in self._source.files:
             self._plan_index(self._source.files[INDEX_NAME])
 
-    def _order(self, name: str, own: bool) -> tuple[bool, int, str]:
-        return not own, name.count("/"), name
+    def _order(self, name: str, own: bool) -> tuple[bool, bool, int, str]:
+        """The file that has its memory's path goes before one that lies there from before a renaming."""
+        _, head = self._absorber.known(name)
+        return head is not None and head.path != name, not own, name.count("/"), name
 
     def _in_its_own_right(self, name: str, content: bytes) -> bool:
         """Whether a file is a memory even if another has the same text: the index names it, or it names itself.
@@ -160,12 +165,31 @@ class Import:
         ):
             self._older.append(name)
             return
+        if head is not None and head.id in self._written:
+            self._plan_second(name, content, row, head)
+            return
+        changes = len(self.plan.changes)
         self._absorber.decide(name, seen)
+        for change in self.plan.changes[changes:]:
+            if isinstance(change, Revise):
+                self._written[change.memory] = change.content
         self._skipped += [(name, reason) for reason in self.plan.notices[told:]]
         for noted in self.plan.noted[before:]:
             if noted.what == "set aside":
                 self._older.append(name)
         self.plan.noted[before:] = [noted for noted in self.plan.noted[before:] if noted.what != "set aside"]
+
+    def _plan_second(self, name: str, content: bytes, row: ShownRow | None, head: Memory) -> None:
+        """Another file of a memory that the plan writes already: it says the same, or both texts are kept."""
+        if alike(content, self._written[head.id]):
+            self._unchanged.append(name)
+            self.plan.shown.append(ShownRow(name, head.id, head.version + 1, content))
+            return
+        base = None if row is None else row.content
+        note = f"it is another file of {head.path}, which changed as well"
+        self.plan.conflicts.append(OpenConflict(self._new_id(), head.id, name, "text", base, content, note))
+        self.plan.shown.append(ShownRow(name, head.id, 0, content))
+        self.plan.noted.append(Noted(name, "conflict", _RULE_MERGED, note))
 
     def _twin(self, content: bytes) -> str | None:
         found = [

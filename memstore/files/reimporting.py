@@ -110,9 +110,9 @@ class Reimport(Import):
         offered, self._offered = self._offered, None
         return offered or self._world.new_id()
 
-    def _order(self, name: str, own: bool) -> tuple[bool, int, str]:
+    def _order(self, name: str, own: bool) -> tuple[bool, bool, int, str]:
         """Those that are known by their ids first: one of them may leave the path of another."""
-        return self._carried[name].id not in self._heads, name.count("/"), name
+        return self._carried[name].id not in self._heads, False, name.count("/"), name
 
     def _plan_file(self, name: str, content: bytes, own: bool) -> None:
         carried = self._carried[name]

@@ -26,6 +26,10 @@ MOST_BYTES = 128 * 1024 * 1024
 MOST_ROWS = foreign.MOST_ROWS
 _SECONDS = 120.0
 _MARK = b"\xef\xbb\xbf"
+_TOLD_SEPARATOR = re.compile(r"sep=([,;\t])(?:\r\n?|\n)", re.IGNORECASE)
+"""A line that spreadsheets put before a table, and read themselves."""
+_QUOTED = re.compile('"[^"]*(?:"|$)')
+_HEADER = 64 * 1024
 _REASON = re.compile(r"^(?:[\w.]+(?:Error|Exception)|Error|RowError): ?(?P<reason>.+)", re.MULTILINE)
 
 
@@ -129,24 +133,40 @@ def _failed(path: str, told: child.Finished, step: str) -> ImportRefused:
 
 def _csv(text: str, path: str) -> tuple[list[str], str]:
     """The columns of a CSV file, and its text with commas between them; empty where it has no rows."""
-    first = text.lstrip("\r\n").split("\n", 1)[0]
-    separator = max(",;\t", key=first.count)
+    text = text.lstrip("\r\n")
     csv.field_size_limit(len(text) + 1)
+    told = _TOLD_SEPARATOR.match(text)
+    body = text if told is None else text[told.end() :]
+    separator = told[1] if told else max(",;\t", key=_header(body).count)
+    # Strict: a quotation mark that is never closed would take all further rows into one.
+    reader = csv.reader(io.StringIO(body, newline=""), delimiter=separator, strict=True)
     try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        columns = next((row for row in reader if row), [])
-        rows = [row for row in reader if row] if separator != "," else []
+        found = [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
-        raise ImportRefused(f"{path} is no CSV: {error}; nothing was changed", hint="mend it") from error
+        where = f"in or before its line {reader.line_num + (told is not None)}"
+        raise ImportRefused(f"{path} is no CSV {where}: {error}; nothing was changed", hint="mend it") from error
+    columns, *rows = [row for _, row in found] or [[]]
+    while columns and not columns[-1].strip() and not any("".join(row[len(columns) - 1 :]).strip() for row in rows):
+        columns.pop()  # what a spreadsheet writes beside its table
     names = [column.strip().lower() for column in columns]
     twice = next((column for column, name in zip(columns, names, strict=True) if names.count(name) > 1), None)
     if twice is not None:
         raise ImportRefused(f"{path} has the column {twice[:60]!r} twice; nothing was changed", hint="rename one")
-    if separator == ",":
-        return columns, text if text.rstrip("\r\n").count("\n") else ""
+    for (line, _), row in zip(found[1:], rows, strict=True):
+        if "".join(row[len(columns) :]).strip():
+            raise ImportRefused(
+                f"{path} has extra values in the row that ends in its line {line + (told is not None)}, which belong"
+                " to no column; nothing was changed",
+                hint="mend that row; a text with separators in it stands in quotation marks",
+            )
     again = io.StringIO(newline="")
-    csv.writer(again).writerows([columns, *rows])
+    csv.writer(again).writerows([columns, *(row[: len(columns)] for row in rows)])
     return columns, again.getvalue() if rows else ""
+
+
+def _header(text: str) -> str:
+    """The first line without what stands in quotation marks."""
+    return re.split("[\r\n]", _QUOTED.sub("", text[:_HEADER]), maxsplit=1)[0]
 
 
 def _json(text: str, path: str) -> tuple[list[str], str]:

@@ -16,6 +16,7 @@ import shutil
 import stat
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -104,24 +105,31 @@ def _open(deadline: float) -> apsw.Connection:
         (apsw.SQLITE_DBCONFIG_DQS_DML, 0),
     ):
         connection.config(option, value)
+    # Views and triggers are parsed with the schema, though they never run: honest ones have to pass.
     for limit, most in (
         (apsw.SQLITE_LIMIT_LENGTH, _LARGEST_VALUE),
         (apsw.SQLITE_LIMIT_SQL_LENGTH, 100_000),
-        (apsw.SQLITE_LIMIT_COLUMN, 200),
-        (apsw.SQLITE_LIMIT_EXPR_DEPTH, 20),
-        (apsw.SQLITE_LIMIT_COMPOUND_SELECT, 2),
+        (apsw.SQLITE_LIMIT_COLUMN, 1_000),
+        (apsw.SQLITE_LIMIT_EXPR_DEPTH, 200),
+        (apsw.SQLITE_LIMIT_COMPOUND_SELECT, 50),
         (apsw.SQLITE_LIMIT_VDBE_OP, 50_000),
-        (apsw.SQLITE_LIMIT_FUNCTION_ARG, 8),
+        (apsw.SQLITE_LIMIT_FUNCTION_ARG, 100),
         (apsw.SQLITE_LIMIT_ATTACHED, 0),
         (apsw.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100),
         (apsw.SQLITE_LIMIT_TRIGGER_DEPTH, 0),
         (apsw.SQLITE_LIMIT_WORKER_THREADS, 0),
     ):
         connection.limit(limit, most)
+    # A collation of its own program orders an index, which nothing here asks for.
+    connection.collation_needed(lambda _, name: connection.create_collation(name, _by_code_points))
     connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
     for pragma in ("query_only = ON", "cell_size_check = ON", "mmap_size = 0", "temp_store = MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
+
+
+def _by_code_points(one: str, other: str) -> int:
+    return (one > other) - (one < other)
 
 
 def _examine(connection: apsw.Connection) -> None:
@@ -166,7 +174,8 @@ def _chosen(connection: apsw.Connection, wanted: str) -> str:
 
 
 def _columns(connection: apsw.Connection, table: str) -> list[str]:
-    return [str(row[1]) for row in connection.execute(f"PRAGMA table_info({_quoted(table)})")]
+    """Its columns, generated ones among them."""
+    return [str(row[1]) for row in connection.execute(f"PRAGMA table_xinfo({_quoted(table)})") if row[6] != 1]
 
 
 def _quoted(name: str) -> str:
@@ -175,8 +184,9 @@ def _quoted(name: str) -> str:
 
 def _print_rows(connection: apsw.Connection, table: str) -> None:
     # No ORDER BY: without one the rows come in the order of the table itself, and nothing has to be sorted.
-    cursor = connection.execute(f"SELECT * FROM {_quoted(table)} LIMIT {MOST_ROWS + 1}")
-    first = _next(cursor, 1)
+    asked = f"SELECT * FROM {_quoted(table)} LIMIT {MOST_ROWS + 1}"
+    cursor = _stepped(lambda: connection.execute(asked), 1)
+    first = _stepped(lambda: next(cursor, None), 1)
     columns = [] if first is None else [str(one[0]) for one in cursor.get_description()]
     _say({"table": table, "columns": columns})
     number = 0
@@ -186,15 +196,22 @@ def _print_rows(connection: apsw.Connection, table: str) -> None:
         if number > MOST_ROWS:
             _refuse(f"the table {table} has more than {MOST_ROWS:,} rows", "import a part of it")
         _say([_value(one) for one in row])
-        row = _next(cursor, number + 1)
+        row = _stepped(lambda: next(cursor, None), number + 1)
     _say({"rows": number})
 
 
-def _next(cursor: apsw.Cursor, number: int) -> Any:
+def _stepped(step: Callable[[], Any], number: int) -> Any:
+    """What a step gives that reads the row of this number."""
     try:
-        return next(cursor, None)
+        return step()
     except UnicodeDecodeError:
         _refuse(f"its row {number} holds text that is not UTF-8", "mend that row, or leave it out")
+    except apsw.TooBigError:
+        most = f"{_LARGEST_VALUE >> 20} MB"
+        _refuse(
+            f"its row {number} holds a value that is too big: larger than {most}",
+            "export the other columns as CSV and import that",
+        )
 
 
 def _value(value: Any) -> object:

@@ -62,6 +62,8 @@ def test_a_note_without_observations_is_described_by_its_first_words():
 def test_line_ends_are_kept():
     made = translated("x.md", NOTE.replace("\n", "\r\n").encode())
     assert b"\n" not in made.replace(b"\r\n", b"") and read(made).name == "Coffee Brewing Methods"
+    tagged = NOTE.replace("#brewing (by taste)", "#brewing").replace("\n", "\r\n")
+    assert read(translated("x.md", tagged.encode())).description == "Pour over gives more clarity"
 
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(

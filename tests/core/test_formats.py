@@ -23,6 +23,7 @@ RELATION = b'{"type": "relation", "from": "a", "to": "b", "relationType": "knows
         ("x.txt", SQLITE, "db"),
         ("memory.json", ENTITY, "mcp-memory"),
         ("memory.jsonl", b"\xef\xbb\xbf\n" + RELATION, "mcp-memory"),
+        ("memory.jsonl", ENTITY.replace(b"[]", b'["' + b"x" * 70_000)[:65_536], "mcp-memory"),
         ("memory.jsonl", b"not json\n" + ENTITY, None),
         ("graph.json", b'{\n  "entities": [', "mcp-memory"),
         ("rows.txt", b' [{"body": "x"}]', "json"),

@@ -11,6 +11,7 @@ import struct
 import tarfile
 import warnings
 import zipfile
+import zlib
 
 import pytest
 from hypothesis import given, settings
@@ -63,6 +64,37 @@ def test_names_that_are_not_ascii_are_read_from_old_and_new_zips():
     assert read("tar", tarred({"日本.md": "t\n", "x" * 90 + "/" + "y" * 120 + ".md": "long\n"})).files.keys() >= {
         "日本.md"
     }
+
+
+def test_a_name_in_a_code_page_is_read_as_it_is_told_beside_it():
+    name, told = "表.md".encode("shift-jis"), "表.md".encode()
+    fields = [
+        struct.pack("<HHBI", 0x7075, 5 + len(told), 1, crc) + told for crc in (zlib.crc32(name), zlib.crc32(name) ^ 1)
+    ]
+    for extra, right in zip(fields, (True, False), strict=True):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as archive:
+            entry = zipfile.ZipInfo("X" * len(name))
+            entry.extra = struct.pack("<HHI", 0x5455, 4, 0) + extra
+            archive.writestr(entry, "text\n")
+        content = out.getvalue().replace(b"X" * len(name), name)
+        if right:
+            assert read("zip", content).files == {"表.md": b"text\n"}
+        else:  # it is that of another name
+            assert "backslash" in refused("zip", content)
+
+
+def test_what_is_told_beside_a_name_is_checked_like_a_name():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        entry = zipfile.ZipInfo("a.md")
+        entry.extra = struct.pack("<HHBI", 0x7075, 5 + 7, 1, zlib.crc32(b"a.md")) + b"../a.md"
+        archive.writestr(entry, "evil\n")
+    assert "'../a.md'" in refused("zip", out.getvalue())
+
+
+def test_an_archive_with_nothing_in_it_holds_no_memories():
+    assert read("zip", zipped({})) == read("tar", tarred({})) == Unpacked({}, ())
 
 
 NAMES = ["/etc/evil.md", "../evil.md", "a/../../evil.md", "a\\evil.md", "C:/evil.md"]

@@ -65,6 +65,33 @@ def test_only_plain_tables_of_others_are_read(desk: Desk, tmp_path: Path, more: 
     assert told in str(caught.value) and str(place) in str(caught.value) and caught.value.hint
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        "CREATE VIEW v AS " + " UNION ALL ".join(["SELECT name FROM facts"] * 9),
+        "CREATE VIEW v AS SELECT json_object('a',1,'b',2,'c',3,'d',4,'e',5) FROM facts WHERE " + " OR ".join("abc" * 9),
+        "CREATE TABLE wide(" + ",".join(f"c{n}" for n in range(300)) + ")",
+        "ALTER TABLE facts ADD c INTEGER CHECK (c" + " + 1" * 40 + " > 0)",
+    ],
+)
+def test_an_honest_schema_may_be_of_any_kind(desk: Desk, tmp_path: Path, more: str):
+    assert sorted(rows(desk, database(tmp_path / "x.db", FACTS + more)).files) == ["a.md", "b.md"]
+
+
+def test_a_text_that_is_generated_is_a_column_like_others(desk: Desk, tmp_path: Path):
+    script = "CREATE TABLE t(name TEXT, body TEXT AS (name || '!')); INSERT INTO t(name) VALUES ('a')"
+    assert rows(desk, database(tmp_path / "x.db", script)).files["a.md"].endswith(b"\na!\n")
+
+
+def test_an_order_of_its_program_is_not_asked_for(desk: Desk, tmp_path: Path):
+    connection = apsw.Connection(str(tmp_path / "x.db"))
+    connection.create_collation("mine", lambda one, other: len(one) - len(other))
+    connection.execute("CREATE TABLE t(name TEXT COLLATE mine, body TEXT); CREATE INDEX i ON t(name)").fetchall()
+    connection.execute("INSERT INTO t VALUES ('bbb', 'x'), ('c', 'y')").fetchall()
+    connection.close()
+    assert sorted(rows(desk, tmp_path / "x.db").files) == ["bbb.md", "c.md"]
+
+
 def test_what_is_hidden_in_a_schema_does_not_run(desk: Desk, tmp_path: Path):
     place = tmp_path / "x.db"
     connection = apsw.Connection(str(place))

@@ -103,6 +103,26 @@ def test_each_format_is_found_by_its_content_and_brings_nothing_the_second_time(
     assert (tree(source) if source.is_dir() else source.read_bytes()) == before
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        CSV.replace("\n", "\r"),
+        "\r\n\n" + CSV.replace("\n", "\n\n"),
+        "sep=;\r\n" + CSV.replace(",", ";"),
+        CSV.replace("\n", ",,\r\n"),
+        CSV.replace("content\n", '"content"\n').replace("program\n", 'program\n"",""\n').removesuffix("\n"),
+    ],
+)
+def test_what_spreadsheets_do_to_a_table_changes_nothing_in_it(desk: Desk, tmp_path: Path, text: str):
+    found = read_source(str(put(tmp_path / "x.csv", text)), desk.world())
+    assert found.files == read_source(str(made(tmp_path, "csv")), desk.world()).files
+
+
+def test_separators_in_the_name_of_a_column_separate_nothing(desk: Desk, tmp_path: Path):
+    place = put(tmp_path / "x.csv", 'body,"one;two;three;four"\ntext,x\n')
+    assert asking(desk, place).skipped[0][0] == "column one;two;three;four" and "text.md" in desk.living()
+
+
 @pytest.mark.parametrize("kind", ["ndjson", "semicolons", "tabs"])
 def test_rows_say_the_same_however_they_are_separated(desk: Desk, tmp_path: Path, kind: str):
     found = read_source(str(made(tmp_path, kind)), desk.world())
@@ -219,6 +239,10 @@ def test_options_that_do_not_fit_are_refused(
         ("x.csv", "name,body\na,x\0y\n", "NUL"),
         ("x.csv", "name,body,Body\na,b,c\n", "'body' twice"),
         ("x.csv", "name,body\na,b,c\n", "extra values"),
+        ("x.csv", 'name,body\n"a\nb",c\nd,e,f\n', "ends in its line 4"),
+        ("x.csv", 'name,body\na,"text\nb,c\n', "in or before its line 3: unexpected end"),
+        ("x.tsv", 'name\tbody\na\t"word" and more\n', "in or before its line 2"),
+        ("x.csv", "name,body,,\na,b,c,d\n", "the column '' twice"),
         ("x.csv", "name,what\na,b\n", "it has name, what"),
         ("x.csv", "", "it has none"),
         ("x.json", "[]", "it has none"),

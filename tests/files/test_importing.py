@@ -147,6 +147,22 @@ def test_an_edited_export_is_merged_with_what_came_since(desk: Desk, tmp_path: P
     assert bring(desk, tmp_path / "out").noted == ()
 
 
+@pytest.mark.parametrize(("older", "newer"), [("mine", "yours"), ("same", "same")])
+def test_two_files_of_one_memory_are_both_taken_in(desk: Desk, tmp_path: Path, older: str, newer: str):
+    desk.write("a", "first\nlast\n")
+    take_out(desk, tmp_path / "out")
+    desk.memories.rename("a", "b")
+    take_out(desk, tmp_path / "out")
+    for name, word in (("a", older), ("b", newer)):
+        file = tmp_path / "out" / f"{name}.md"
+        file.write_text(file.read_text().replace("name: a", "name: b").replace("first", word))
+    noted = [(noted.path, noted.what) for noted in bring(desk, tmp_path / "out").noted]
+    assert noted == [("b.md", "revised"), *([("a.md", "conflict")] if older != newer else [])]
+    assert newer in desk.text("b")
+    assert [b"mine" in conflict.theirs for conflict in desk.memories.conflicts()] == [True] * (older != newer)
+    assert bring(desk, tmp_path / "out").noted == ()
+
+
 def test_without_a_common_ancestor_both_texts_are_kept(desk: Desk, tmp_path: Path):
     desk.write("a", "mine\n")
     source = spread(tmp_path / "src", {"a.md": topic("a", body="theirs\n")})
