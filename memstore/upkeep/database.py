@@ -245,7 +245,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _refused(call: Call, said: str, code: int) -> InputRefused:
     lines = [line.strip() for line in said.split("\n") if line.strip()]
-    reason = _EXCEPTION.sub("", lines[-1].removeprefix("Error: ")) if lines else f"it ended with code {code}"
+    # The statement may follow what was wrong with it; a traceback ends with that.
+    told = [line for line in lines if line.startswith("Error: ")][:1] or lines[-1:] or [f"it ended with code {code}"]
+    reason = _EXCEPTION.sub("", told[0].removeprefix("Error: "))
     hint = f"see `memstore db {call.command} --help`"
     if call.command == "schema" and reason.startswith("TypeError"):
         reason = "no such table"  # its own words are about None

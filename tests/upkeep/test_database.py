@@ -89,6 +89,7 @@ def test_words_are_no_syntax(memories: Memstore):
         (Call("query", (), ("selec",)), "syntax error"),
         (Call("query", (), ("select 1; select 2",)), "more than one statement"),
         (Call("query", (), ("select nowhere",)), "no such column: nowhere"),
+        (Call("insert", ("--text",), ("memory", "/dev/null")), "this: NOT NULL constraint failed"),
         (Call("search", (), ("memory", "x")), "not configured for full-text search"),
         (Call("query", (), ("select " + "1" * 200_000,)), "cannot be started"),
         (Call("query", (), ("select 1\0",)), "cannot be started"),
