@@ -70,7 +70,7 @@ def drawn(found: Stats, suffix: str) -> tuple[bytes, str]:
     except (ValueError, OSError) as error:
         raise InputRefused(
             f"matplotlib cannot read its settings: {error}",
-            hint="look at the file matplotlibrc in this directory, or start the command in another one",
+            hint="look at $MPLBACKEND and the file matplotlibrc in this directory, or start the command in another one",
         ) from error
 
     # A matplotlibrc in the working directory was read by the import; what it says (it may run TeX) counts for nothing.
