@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from memstore.cli import terminal
-from memstore.errors import PlaceRefused
+from memstore.errors import InputRefused, PlaceRefused
 
 if TYPE_CHECKING:
     from memstore.app import Memstore
@@ -43,7 +43,9 @@ class State:
         return os.path.abspath(os.path.join(here, self.directory or ""))
 
     def path(self, given: str) -> str:
-        """A path that a person gave, as seen from the directory to act for."""
+        """A path that a person gave, as seen from the directory to act for. Raises InputRefused for an empty one."""
+        if not given:  # a variable of a script that was never set: it means no directory, least of all this one
+            raise InputRefused("the path is empty", hint="name a file or a directory; . is the one you are in")
         return os.path.join(self.cwd(), os.path.expanduser(given))
 
     def world(self) -> World:

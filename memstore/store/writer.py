@@ -198,6 +198,8 @@ def _apply_change(
 ) -> tuple[Version, int, bool]:
     """The version that was written, its memory's row, and whether the index may have to say something else of it."""
     head = head_row(connection, change.memory)
+    if isinstance(change, Create) and head is not None:  # another import has brought the same memory with its id
+        raise NameTaken(change.path, head.path)
     state = next_state(change, None if head is None else head.state)
     _check_expectation(change, head)
     text = texts.get(state.content) or prepare(state.content)

@@ -68,3 +68,12 @@ def test_an_import_is_taken_back_as_one(run: Run, tmp_path: Path):
     seq = run("import", str(tmp_path / "facts.csv"), "--column", "body=remark", "--json").json["seq"]
     assert run("undo", str(seq)).code == 0
     assert run("list", "--json").json["memories"] == []
+
+
+def test_an_empty_path_is_not_the_directory_one_is_in(run: Run, repo: Path):
+    (repo / "README.md").write_text("not a memory\n")
+    run("write", "mine", "text\n")
+    for command in ("import", "export"):
+        done = run(command, "")
+        assert done.code == 2 and "the path is empty" in done.err
+    assert sorted(path.name for path in repo.iterdir()) == [".git", "README.md"]

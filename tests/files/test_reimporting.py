@@ -78,6 +78,19 @@ def test_another_store_gets_memories_index_pins_and_ids_and_nothing_the_second_t
     assert file.read_bytes() == before
 
 
+def test_of_two_imports_at_once_the_later_one_finds_all_of_it_there(desk: Desk, far: Desk, tmp_path: Path):
+    desk.write("a", "text\n")
+    desk.write("b", "text of b\n")
+    file, reports = saved(desk, tmp_path), list[ImportReport]()
+
+    def meanwhile(done: int, total: int, what: str) -> None:
+        if not reports:
+            reports.append(far.open().import_directory(str(file)))
+
+    late = far.memories.import_directory(str(file), progress=meanwhile)
+    assert reports[0].new == 2 and nothing(late) and late.unchanged == ("a.md", "b.md")
+
+
 def test_into_its_own_store_nothing_comes_from_any_export_whatever_happened_since(desk: Desk, tmp_path: Path):
     desk.write("a", "1\n")
     desk.write("b", "B\n")
