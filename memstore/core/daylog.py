@@ -118,9 +118,14 @@ def day_in(path: str) -> str | None:
 
 def block(at: int, zone: int, text: str) -> str:
     """An entry as it stands in its file: whole lines."""
+    first, newline, rest = indented(text).partition("\n")
+    return (f"- {time_of(at, zone)} {first}".rstrip() + newline + rest).rstrip("\n") + "\n"
+
+
+def indented(text: str) -> str:
+    """A part of an entry as it stands in its file, where its further lines are."""
     first, *rest = _BREAK.split(text)
-    lines = [f"- {time_of(at, zone)} {first}".rstrip(), *(f"{_INDENT}{line}" if line.strip() else "" for line in rest)]
-    return "\n".join(lines).rstrip("\n") + "\n"
+    return "\n".join((first, *(f"{_INDENT}{line}" if line.strip() else "" for line in rest)))
 
 
 def pieces(text: str) -> list[Piece]:

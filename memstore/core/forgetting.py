@@ -7,11 +7,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from json import dumps
-from unicodedata import normalize
 
 from memstore.core.frontmatter import read
 from memstore.core.index_pointer import link_path
+from memstore.core.spellings import spellings
 from memstore.errors import InputRefused
 
 MARK = "[purged]"
@@ -31,6 +30,8 @@ _TELLING = 24
 
 _CLUES = 24
 
+_PASSES = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Secret:
@@ -44,8 +45,17 @@ class Secret:
 
     def out_of(self, content: bytes, mark: str = MARK) -> bytes:
         """The content without it."""
-        pattern = b"|".join(re.escape(form) for form in self.forms)
-        return re.sub(pattern, lambda _: mark.encode(), content)
+        pattern = re.compile(b"|".join(re.escape(form) for form in self.forms))
+        for _ in range(_PASSES):  # a mark may make another one with what stood around it
+            content, taken = pattern.subn(lambda _: mark.encode(), content)
+            if not taken:
+                break
+        return content
+
+    def also(self, texts: Iterable[str]) -> Secret:
+        """The same with these, each as one more spelling of it."""
+        more = {form for text in texts for form in spellings(text)}
+        return Secret(tuple(sorted(more | set(self.forms), key=lambda form: (-len(form), form))))
 
     def out_of_text(self, text: str, mark: str = MARK) -> str:
         """The same for a text."""
@@ -53,7 +63,7 @@ class Secret:
 
 
 def secret_of(text: str) -> Secret:
-    """The secret as it may have been written: composed or not, with either line end, as it is or inside JSON.
+    """The secret as it may have been written (see `spellings`).
 
     Raises InputRefused for what cannot be taken out.
     """
@@ -64,17 +74,7 @@ def secret_of(text: str) -> Secret:
             f"that cannot be a secret: it holds a NUL byte or more than {LONGEST} bytes",
             hint="give the part of it that is not to be known; `memstore purge NAME` takes a whole memory",
         )
-    spelled = [form(text) for form in (str, _composed, _decomposed)]
-    spelled += [each.replace("\r\n", "\n") for each in spelled]
-    spelled += [each.replace("\r\n", "\n").replace("\n", "\r\n") for each in spelled]
-    found: dict[bytes, None] = {}
-    for each in spelled:
-        found[each.encode("utf-8", "surrogatepass")] = None
-        for plain in (True, False):
-            inside = dumps(each, ensure_ascii=plain)[1:-1]
-            for spelling in (inside, inside.replace("/", "\\/")):
-                found[spelling.encode("utf-8", "surrogatepass")] = None
-    secret = Secret(tuple(sorted(found, key=lambda form: (-len(form), form))))
+    secret = Secret(spellings(text))
     mark = MARK.encode()
     if secret.within(mark) or any(mark in form for form in secret.forms):
         raise InputRefused(
@@ -82,14 +82,6 @@ def secret_of(text: str) -> Secret:
             hint="nothing secret is left of a text that was purged",
         )
     return secret
-
-
-def _composed(text: str) -> str:
-    return normalize("NFC", text)
-
-
-def _decomposed(text: str) -> str:
-    return normalize("NFD", text)
 
 
 def without_links(content: bytes, paths: Iterable[str]) -> bytes:

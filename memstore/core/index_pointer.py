@@ -35,14 +35,14 @@ def pointer_line(title: str, path: str, description: str) -> str:
     Reading the line gives exactly `path` back. About 150 characters; what was cut ends in "…".
     """
     name = visible(title[:_READ]) or visible(path.rsplit("/", 1)[-1].removesuffix(".md")) or "memory"
-    head = f"- [{_fitted(_escaped(name, in_title=True), TITLE_LENGTH)}]({link_path(path)})"
+    head = f"- [{_fitted(escaped(name, in_title=True), TITLE_LENGTH)}]({link_path(path)})"
     hook = derived_hook(description, max(HOOK_MINIMUM, LINE_LENGTH - len(head) - 3))
     return f"{head} — {hook}" if hook else head
 
 
 def derived_hook(description: str, room: int = LINE_LENGTH) -> str:
     """A description as the text behind the dash, at most `room` characters, "…" included."""
-    return _fitted(_escaped(visible(description[:_READ])), room)
+    return _fitted(escaped(visible(description[:_READ])), room)
 
 
 def link_path(path: str) -> str:
@@ -93,8 +93,9 @@ def _joinable(char: str) -> bool:
     return char == "\ufe0f" or (not char.isascii() and not char.isspace() and _is_seen(char))
 
 
-def _escaped(text: str, *, in_title: bool = False) -> list[str]:
-    """One string per character of the text, so that a cut never parts a backslash from what it escapes."""
+def escaped(text: str, *, in_title: bool = False) -> list[str]:
+    """The text as words and nothing else: one string per character, so that a cut never parts a backslash from what it
+    escapes."""
     if _SPECIAL.isdisjoint(text):
         return list(text)
     out: list[str] = []

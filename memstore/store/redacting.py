@@ -13,7 +13,9 @@ import apsw
 
 from memstore.core.changes import SetIndexLine
 from memstore.core.forgetting import MARK, PATH_MARK, Secret
-from memstore.core.names import collision_key
+from memstore.core.index_pointer import CUT
+from memstore.core.names import collision_key, stem
+from memstore.core.spellings import Cuts, file_stem
 from memstore.errors import StoreBusy
 from memstore.store import writer
 from memstore.store.connection import Reading, many, one
@@ -36,6 +38,17 @@ _OWN_TABLES = frozenset({"text", "search_document", "store", "folder", "lease", 
 _OWN_VALUE = re.compile("[0-9a-f]{12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """Tokens and ids."""
 
+_IDS = frozenset(
+    {
+        *("id", "token", "parent", "seen", "memory", "into_memory", "undoes", "resolution", "commit_id", "key"),
+        *("session", "message"),
+    }
+)
+"""Columns in which such a value is one. In any other somebody wrote it, and it may be a secret."""
+
+_IDS_OF_OTHERS = frozenset({"session", "message"})
+"""Those of another program, which stay only where part of one is the secret."""
+
 _HISTORY = frozenset({"memory", "version", "operation", "line", "line_version", "log_entry", "run", "job"})
 """Tables that lose no row by it."""
 
@@ -56,9 +69,10 @@ def redact(connection: apsw.Connection, secret: Secret, reach: Reach, *, rehears
     an operation first, so that its file follows."""
     if not rehearsal:
         _check_current(connection, secret)
-    touched = _redact_texts(connection, secret, reach)
+    cuts = Cuts(secret.forms)
+    touched = _redact_texts(connection, secret, cuts, reach)
     for table, keys, column in _columns(connection):
-        touched |= _redact_column(connection, table, keys, column, secret, reach)
+        touched |= _redact_column(connection, table, keys, column, secret, cuts, reach)
     if touched:
         writer.reindex(connection, touched)
     # The files get shorter, so that what was noted of their ends holds no more.
@@ -77,6 +91,18 @@ def left_in(connection: Reading, needles: Sequence[bytes]) -> list[str]:
         if one(connection, f'SELECT 1 FROM "{table}" WHERE {condition} LIMIT 1', values) is not None:
             found.append(f"{table}.{column}")
     return found
+
+
+def file_stems(connection: Reading, secret: Secret) -> set[str]:
+    """What the files are called, without `.md`, of memories in whose name it stands and that are called after it."""
+    spelled = (form.decode("utf-8", "surrogatepass") for form in secret.forms)
+    made = [collision_key(found) for found in map(file_stem, spelled) if found is not None]
+    if not made:
+        return set()
+    condition, values = _holds("name", secret.forms)
+    named = f"SELECT path FROM memory WHERE {condition} UNION SELECT path FROM version WHERE {condition}"
+    stems = {stem(path) for (path,) in connection.execute(named, (*values, *values))}
+    return {found for found in stems if any(each in collision_key(found) for each in made)}
 
 
 def current_texts(connection: Reading, secret: Secret) -> list[tuple[str, str]]:
@@ -113,13 +139,21 @@ def _check_current(connection: Reading, secret: Secret) -> None:
         )
 
 
-def _redact_texts(connection: apsw.Connection, secret: Secret, reach: Reach) -> set[int]:
+def _redact_texts(connection: apsw.Connection, secret: Secret, cuts: Cuts, reach: Reach) -> set[int]:
     """Replaces the texts in which it stands. Returns the rows of the memories that have one of them."""
-    condition, values = _holds("content", secret.forms)
+    condition, values = _may_hold("content", secret, cuts)
     touched: set[int] = set()
-    for text, content in many(connection, f"SELECT id, content FROM text WHERE {condition}", values):
+    standing = "SELECT text FROM memory WHERE state = 'live' UNION SELECT text FROM shown"
+    rows = many(connection, f"SELECT id, content, id IN ({standing}) FROM text WHERE {condition}", values)
+    for text, stored, stands in rows:
+        content = text_content(stored)
+        new = secret.out_of(content)
+        if not stands:  # the words of what stands now are somebody's own, and its files are as they are
+            new = cuts.out_of(new, MARK.encode())
+        if new == content:
+            continue
         touched |= {row[0] for row in connection.execute("SELECT pk FROM memory WHERE text = ?", (text,))}
-        replace_text(connection, text, secret.out_of(text_content(content)))
+        replace_text(connection, text, new)
         reach.count("texts", 1)
     return touched
 
@@ -136,19 +170,31 @@ def _columns(connection: Reading) -> Iterator[tuple[str, tuple[str, ...], str]]:
 
 
 def _redact_column(
-    connection: apsw.Connection, table: str, keys: tuple[str, ...], column: str, secret: Secret, reach: Reach
+    connection: apsw.Connection,
+    table: str,
+    keys: tuple[str, ...],
+    column: str,
+    secret: Secret,
+    cuts: Cuts,
+    reach: Reach,
 ) -> set[int]:
-    condition, values = _holds(column, secret.forms)
+    # A line that lives is as its file shows it, and has been changed by an operation where it had all of it.
+    condition, values = _may_hold(column, secret, cuts, "live = 0" if (table, column) == ("line", "text") else "1")
     touched: set[int] = set()
     mark = PATH_MARK if (table, column) in _OF_FILES else MARK
     where = " AND ".join(f"{key} = ?" for key in keys)
     for value, *row in many(connection, f"SELECT {column}, {', '.join(keys)} FROM {table} WHERE {condition}", values):
-        if isinstance(value, str):
-            if _OWN_VALUE.fullmatch(value):
-                continue
-            new: str | bytes = secret.out_of_text(value, mark)
-        else:
-            new = secret.out_of(value, mark)
+        raw = text_content(value)
+        theirs = column in _IDS_OF_OTHERS or (table, column) == ("session", "id")
+        own = isinstance(value, str) and column in _IDS and _OWN_VALUE.fullmatch(value) is not None
+        if own and not (theirs and raw in secret.forms):
+            continue
+        left = secret.out_of(raw, mark)
+        if table not in ("memory", "version"):  # there it is what the text says, which stays as it is
+            left = cuts.out_of(left, mark.encode())
+        if left == raw:
+            continue
+        new = left.decode("utf-8") if isinstance(value, str) else left
         try:
             connection.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (new, *row))
         except apsw.ConstraintError:  # another row is the same without it
@@ -163,6 +209,14 @@ def _redact_column(
         if table == "memory":
             touched.add(row[0])
     return touched
+
+
+def _may_hold(column: str, secret: Secret, cuts: Cuts, cut_where: str = "1") -> tuple[str, tuple[bytes, ...]]:
+    """Whether it may stand in a column, whole or cut, as SQL and its values."""
+    whole, values = _holds(column, secret.forms)
+    begun, more = _holds(column, cuts.begins)
+    cut, mark = _holds(column, [CUT.encode()])
+    return f"({whole} OR {cut_where} AND {cut} AND {begun})", (*values, *mark, *more)
 
 
 def _holds(column: str, needles: Sequence[bytes]) -> tuple[str, tuple[bytes, ...]]:

@@ -24,7 +24,7 @@ from memstore.files.temporary import is_ours
 from memstore.store import purging, redacting, sweeping, tombstones
 from memstore.store.purging import Connection, Reach
 from memstore.store.purging_before import forget_before
-from memstore.upkeep.purging_files import absorb, folders, others, own_places, redact_logs, remove
+from memstore.upkeep.purging_files import absorb, folders, others, own_places, redact_logs, remove, remove_emptied
 from memstore.upkeep.searching import search_files
 from memstore.writing import Writer
 
@@ -90,6 +90,9 @@ class Purged:
 def plan(memories: Memstore, wanted: Wanted) -> Plan:
     """What would be taken. Edits of the folder are taken in first; else nothing is changed. Raises NotFound."""
     absorb(memories)
+    if wanted.secret is not None:
+        with memories.store.view() as connection:
+            wanted = Wanted(secret=wanted.secret.also(redacting.file_stems(connection, wanted.secret)))
     heads = _named(memories, wanted.names)
     reach = purging.rehearse(memories.store, _work(wanted, heads, rehearsal=True))
     lines = 0
@@ -123,7 +126,10 @@ def purge(
     needles = wanted.secret.forms if wanted.secret is not None else _clues(memories, wanted)
     seq, taken, report = _forget(memories, wanted, reason)
     tell(1, 3, "cleaning the database")
-    notices = [] if wanted.secret is None else redact_logs(memories, wanted.secret)
+    notices = []
+    if wanted.secret is not None:
+        notices = redact_logs(memories, wanted.secret)
+        remove_emptied(memories, wanted.secret)
     trouble = sweeping.sweep(memories.store, memories.world.pause).trouble
     removed = remove(planned.copies) if with_copies else ()
     left: tuple[str, ...] = ()

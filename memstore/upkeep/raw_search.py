@@ -2,7 +2,8 @@
 a live database here would drop the locks that SQLite holds on it in the process that asks.
 
 Standard input: JSON, {"needles": [hex], "places": [path]}; a place is a file or a directory. Standard output: JSON,
-{"found": [path], "unread": [path]}. Links are not followed; what is no file is passed over.
+{"found": [path], "unread": [path]}. Links are not followed: where they lead to is what they hold. Of all else that is
+no file the name is looked at.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ def main() -> None:
         try:
             if holds(path, needles):
                 found.append(path)
+        except FileNotFoundError:  # it came and went
+            pass
         except OSError:
             unread.append(path)
     json.dump({"found": found, "unread": unread}, sys.stdout)
 
 
 def files_in(place: str) -> Iterator[str]:
-    """The files of a place: of a directory all that lie below it."""
+    """The files of a place: of a directory all that lie below it, and whatever else does."""
     try:
         found = os.lstat(place)
     except OSError:
@@ -39,15 +42,20 @@ def files_in(place: str) -> Iterator[str]:
     if stat.S_ISREG(found.st_mode):
         yield place
     elif stat.S_ISDIR(found.st_mode):
-        for above, _, names in os.walk(place):
-            paths = (os.path.join(above, name) for name in names)
-            yield from (path for path in paths if not os.path.islink(path))
+        for above, inside, names in os.walk(place):
+            yield from (os.path.join(above, name) for name in (*names, *inside))
 
 
 def holds(path: str, needles: Sequence[bytes]) -> bool:
     """Whether any of the needles stands in a file, or in its name. Raises OSError."""
-    if any(needle in os.fsencode(os.path.basename(path)) for needle in needles):
+    mode = os.lstat(path).st_mode
+    said = os.fsencode(os.path.basename(path)) + (b"\0" + os.fsencode(os.readlink(path)) if stat.S_ISLNK(mode) else b"")
+    if any(needle in said for needle in needles):
         return True
+    if stat.S_ISDIR(mode):
+        os.close(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC))  # what lies there is seen
+    if not stat.S_ISREG(mode):
+        return False
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memstore.core.daylog import block
 from memstore.core.forgetting import LONGEST, MARK, clues, names_one, secret_of, without_links
+from memstore.core.index_pointer import pointer_line
+from memstore.core.spellings import Cuts
 from memstore.errors import InputRefused, MemstoreError
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
@@ -51,6 +54,32 @@ def test_composed_and_decomposed_are_one():
     found = secret_of("clé-Ünic")
     assert found.within(normalize("NFD", "clé-Ünic").encode()) and found.within(normalize("NFC", "clé-Ünic").encode())
     assert not found.within("CLÉ-ÜNIC".encode())
+
+
+def test_a_secret_is_found_as_an_index_line_a_header_and_the_log_write_it():
+    for secret in ("p@ss<w0rd>[x]!`k", "@home it's", "my (secret) door!", "first\nsecond", "\\d+[!]"):
+        found = secret_of(secret)
+        for line in (
+            pointer_line(secret, "a.md", f"say {secret} there"),
+            pointer_line(f"of{secret}of", f"dir/{secret}.md", secret),
+            block(0, 0, f"noted {secret}\nand more"),
+            secret.replace("'", "''"),
+        ):
+            assert found.within(line.encode()), line
+            left = found.out_of_text(line)
+            assert secret not in left and not any(word in left for word in ("w0rd", "home", "door", "second", "d+"))
+
+
+def test_what_a_mark_makes_with_the_words_around_it_goes_too():
+    assert secret_of("]x").out_of(b"a]xx") == b"a[purged[purged]"
+
+
+def test_the_beginning_of_it_before_a_cut_is_known():
+    cuts = Cuts(secret_of("hunter2-Zaubertrank").forms)
+    line = pointer_line("a", "a.md", "word " * 25 + "hunter2-Zaubertrank")
+    assert "hunter2-Z" in line and cuts.out_of(line.encode(), b"[purged]").endswith("word [purged]…".encode())
+    for other in ("the hunt…", "hunter2-Zaubertrank", "hunter2-Zauberei…"):
+        assert cuts.out_of(other.encode(), b"[purged]") == other.encode()
 
 
 @pytest.mark.parametrize("text", ["", " \n", "a\0b", "x" * (LONGEST + 1), "purged", "[", "a[purged]b"])

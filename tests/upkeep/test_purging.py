@@ -342,3 +342,18 @@ def test_the_history_is_append_only_for_everybody_else(desk: Desk):
     with pytest.raises(apsw.ConstraintError, match="append-only"):
         desk.memories.store._link.connection.execute("DELETE FROM version")
     assert rows.KIND == "purge" and Path(desk.memories.store.path).exists()
+
+
+def test_what_was_made_of_a_secret_goes_as_well(desk: Desk):
+    secret = "p@ss [w0rd] x9!"
+    desk.write("cut", "nothing\n", description="word " * 24 + secret)
+    desk.write("cut", "nothing\n", description=secret)
+    desk.write(f"the {secret} here", "see [it](the-p-ss-w0rd-x9-here.md)\n", description="d")
+    below = Path(desk.folder) / secret
+    below.mkdir()
+    (below / "note.md").write_text("words\n")
+    daily.note(desk.memories, f"one\n{secret}\nfirst {secret}", None)
+    desk.sync()
+    assert purge(desk, secret=secret).whole
+    assert holding(desk, "w0rd", "p@ss", "p-ss") == []
+    assert not below.exists() and (Path(desk.folder) / "the-purged-here.md").exists() is False
