@@ -143,7 +143,8 @@ class _Shell(apsw.shell.Shell):
 
     def command_read(self, cmd: list[str]) -> None:
         if cmd and cmd[0].lower().endswith(".py"):
-            raise self.Error(f".read takes no Python in this shell: {CLOSED['py']}")
+            told = self.Error  # as in `_closed`
+            raise told(f".read takes no Python in this shell: {CLOSED['py']}")
         super().command_read(cmd)  # type: ignore[no-untyped-call]  # apsw types its shell only in part
 
     # `.help` shows what apsw says of them.
@@ -156,7 +157,8 @@ class _Shell(apsw.shell.Shell):
             try:
                 self._check(path)
             except InputRefused as refused:
-                raise self.Error(f"{refused}; {refused.hint}") from refused
+                told = self.Error
+                raise told(f"{refused}; {refused.hint}") from refused
 
 
 def _closed(name: str, reason: str) -> Callable[[_Shell, list[str]], None]:
