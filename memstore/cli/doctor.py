@@ -71,9 +71,11 @@ def _examine(state: State, *, fix: bool, dry_run: bool, thorough: bool) -> None:
 
 def _lines(found: Examination, mended: Sequence[Mended], *, dry_run: bool) -> Iterator[str]:
     yield from (f"{name + ':':<10}{printable(value)}" for name, value in found.facts)
-    for each in mended:
-        became = f"mended: {each.told}" if each.told else f"not mended: {each.failed}"
-        yield f"{each.finding.check}: {printable(became)}"
+    became = (
+        f"{each.finding.check}: " + printable(f"mended: {each.told}" if each.told else f"not mended: {each.failed}")
+        for each in mended
+    )
+    yield from dict.fromkeys(became)  # what was done for several findings at once is told once
     for severity in ("error", "warning", "note"):
         for finding in found.findings:
             if finding.severity == severity:

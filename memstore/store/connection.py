@@ -230,6 +230,12 @@ def open_link(path: str, *, writable: bool = True) -> Link:
     return Link(path, connection, Turn(os.path.dirname(path)) if writable else None)
 
 
+def open_alone(path: str) -> Link:
+    """The database file as it lies there, without the log beside it: for a look at what that log makes of it."""
+    _check_file(path)
+    return Link(path, _connect_at_rest(path, apsw.SQLITE_OPEN_NOFOLLOW | apsw.SQLITE_OPEN_READONLY), None)
+
+
 def _connect(name: str, flags: int) -> apsw.Connection:
     connection = apsw.Connection(name, flags=flags)
     try:

@@ -5,6 +5,7 @@ Each function looks at one thing and gives what is wrong; nothing where all is w
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,8 +15,10 @@ import apsw
 
 from memstore.core.ids import fingerprint
 from memstore.core.model import NOTES
+from memstore.errors import MemstoreError
 from memstore.store import leases, migrate, search, writer
-from memstore.store.connection import Link, many, one, open_link, translated
+from memstore.store.connection import Link, many, one, open_alone, open_link, translated
+from memstore.store.ddl import migrations
 from memstore.store.reader import text_content
 
 T = TypeVar("T")
@@ -75,6 +78,37 @@ def open_for_look(path: str) -> Link:
 def integrity(connection: apsw.Connection) -> list[str]:
     """What SQLite's own check of every page and index finds."""
     return _told(connection, f"PRAGMA integrity_check({MOST})")
+
+
+def makeup(connection: apsw.Connection) -> list[str]:
+    """The tables, columns, indexes and triggers that a database of its schema has, and this one has not; or that only
+    a later schema has. What somebody added is no fault."""
+    version, steps = migrate.schema_version(connection), migrations()
+    wanted, found = _made_by(steps[:version]), _objects(connection)
+    lacking = [f"{kind} {name} is missing" for (kind, name) in wanted if (kind, name) not in found]
+    for (kind, name), columns in wanted.items():
+        missing = [column for column in columns if column not in found.get((kind, name), columns)]
+        lacking += [f"column {column} of table {name} is missing" for column in missing]
+    later = [one for one in _made_by(steps) if one not in wanted] if version < len(steps) else []
+    return lacking + [f"{kind} {name} is of a later schema" for kind, name in later if (kind, name) in found]
+
+
+def sound_without_log(path: str) -> bool:
+    """Whether the database file alone is a sound store, where a log lies beside it: then that is another database's."""
+    try:
+        if os.path.getsize(path + "-wal") == 0:
+            return False
+        link = open_alone(path)
+    except (MemstoreError, OSError):
+        return False
+    try:
+        link.connection.drop_modules(None)
+        migrate.check(link.connection, path)
+        return not (integrity(link.connection) or references(link.connection) or makeup(link.connection))
+    except (MemstoreError, apsw.Error):
+        return False
+    finally:
+        link.leave()
 
 
 def references(connection: apsw.Connection) -> list[str]:
@@ -203,9 +237,34 @@ def checkpoint(link: Link) -> bool:
     return row is not None and row[0] == 0
 
 
+def _made_by(steps: Sequence[tuple[int, str]]) -> dict[tuple[str, str], list[str]]:
+    """What these steps make, as `_objects` tells it."""
+    connection = apsw.Connection(":memory:")
+    try:
+        for _, script in steps:
+            connection.execute(script)
+        return _objects(connection)
+    finally:
+        connection.close()
+
+
+def _objects(connection: apsw.Connection) -> dict[tuple[str, str], list[str]]:
+    """Tables, indexes, triggers and views by kind and name, and the columns of plain tables."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for kind, name, sql in many(connection, "SELECT type, name, sql FROM sqlite_schema ORDER BY rowid"):
+        plain = kind == "table" and not name.startswith("sqlite_") and not str(sql).startswith("CREATE VIRTUAL")
+        if not name.startswith("sqlite_"):
+            quoted = name.replace('"', '""')
+            columns = many(connection, f'PRAGMA table_xinfo("{quoted}")') if plain else []
+            found[kind, name] = [row[1] for row in columns]
+    return found
+
+
 def _told(connection: apsw.Connection, pragma: str) -> list[str]:
     try:
-        return [str(row[0]) for row in many(connection, pragma) if row[0] != "ok"]
+        # SQLite puts a heading above what it finds in the pages.
+        told = [line for row in many(connection, pragma) for line in str(row[0]).split("\n")]
+        return [line for line in told if line not in ("ok", "*** in database main ***")]
     except (apsw.CorruptError, apsw.NotADBError) as error:
         return [str(error)]
 

@@ -10,6 +10,7 @@ import os
 
 import apsw
 
+from memstore.core.ids import is_uuid
 from memstore.core.terms import TERMS_VERSION
 from memstore.errors import TO_MEND_A_STORE, StoreDamaged, StoreNewer, StoreUnavailable
 from memstore.store.connection import APPLICATION_ID, one, translated
@@ -25,7 +26,8 @@ def schema_version(connection: apsw.Connection) -> int:
 
 
 def check(connection: apsw.Connection, path: str) -> bool:
-    """True where the schema is the present one, False where steps are missing. Raises StoreNewer, StoreDamaged."""
+    """True where the schema is the present one, False where steps are missing. Raises StoreNewer, and StoreDamaged also
+    for the database of another store: a directory in which a database lies is named after its store."""
     try:
         connection.execute("BEGIN")  # one moment: somebody may be migrating it just now
         try:
@@ -33,6 +35,8 @@ def check(connection: apsw.Connection, path: str) -> bool:
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+    except apsw.SQLError as error:
+        raise _lacking(path, error) from error
     except apsw.Error as error:
         raise translated(error, path) from error
 
@@ -50,6 +54,13 @@ def _check(connection: apsw.Connection, path: str) -> bool:
             f"{path} has schema {version}, this memstore knows {latest}; it was left as it is",
             hint="upgrade memstore",
         )
+    directory = os.path.basename(os.path.dirname(path))
+    if version > 0 and is_uuid(directory):
+        row = one(connection, "SELECT id FROM store")
+        if row is not None and is_uuid(row[0]) and row[0] != directory:
+            raise StoreDamaged(
+                f"{path} is the database of another store, {row[0]}; nothing was changed", hint=TO_MEND_A_STORE
+            )
     return version == latest
 
 
@@ -65,9 +76,11 @@ def migrate(connection: apsw.Connection, *, store: str = "", now: int = 0) -> No
             if schema_version(connection) == number - 1:
                 _step(connection, number, script, store, now)
             connection.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            if isinstance(error, apsw.SQLError):
+                raise _lacking(connection.filename, error) from error
             raise
 
 
@@ -79,6 +92,12 @@ def _step(connection: apsw.Connection, number: int, script: str, store: str, now
         )
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {number}")
+
+
+def _lacking(path: str, error: apsw.SQLError) -> StoreDamaged:
+    return StoreDamaged(
+        f"{path} is not made as its schema's number says ({error}); no memory was changed", hint=TO_MEND_A_STORE
+    )
 
 
 def _copy(connection: apsw.Connection, version: int) -> None:

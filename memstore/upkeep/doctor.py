@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from memstore import __version__
 from memstore.core.findings import Finding, Severity, worst
-from memstore.errors import MemstoreError
+from memstore.errors import MemstoreError, StoreBusy
 from memstore.files.report import Progress
 from memstore.store import examining, ground
 from memstore.store.ddl import migrations
@@ -54,9 +54,10 @@ CHECKS: tuple[Check, ...] = (
     Check("registry", "the registry of repositories", "home", doctor_place.registry),
     Check("spool", "what hooks put aside", "home", doctor_place.spooled),
     Check("leftovers", "what earlier work left", "store", doctor_place.leftovers),
-    Check("backup", "the last backup", "store", doctor_place.backups),
     Check("database", "the database", "store", doctor_store.database),
     Check("integrity", "all pages of the database", "database", doctor_store.integrity),
+    Check("schema", "the make-up of the database", "database", doctor_store.makeup),
+    Check("backup", "the last backup", "store", doctor_place.backups),
     Check("settings", "the settings", "home", doctor_place.settings),
     Check("references", "rows that name rows", "rows", doctor_store.references),
     Check("heads", "memories and their versions", "rows", doctor_store.heads),
@@ -138,7 +139,7 @@ def mend(world: World, found: Examination, *, progress: Progress | None = None) 
     results = []
     try:
         wanted = [finding for finding in found.findings if finding.fix]
-        _looks(scene, None, only=("place", "ground", "database", "integrity", "memories"))
+        _looks(scene, None, only=("place", "ground", "database", "integrity", "schema", "memories"))
         for number, finding in enumerate(wanted):
             if progress is not None:
                 progress(number, len(wanted), finding.check)
@@ -177,7 +178,9 @@ def _look(scene: Scene, check: Check) -> list[Finding] | str:
         found = check.look(scene)
         return found if isinstance(found, str) else list(found)
     except MemstoreError as error:
-        return [Finding(check.name, "error", f"it cannot be looked at: {error}", why, error.hint or "look again later")]
+        severity: Severity = "warning" if isinstance(error, StoreBusy) else "error"  # who writes now is no fault
+        what, mend = f"it cannot be looked at: {error}", error.hint or "look again later"
+        return [Finding(check.name, severity, what, why, mend)]
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         what = f"it cannot be looked at: {error.strerror or error}{where}"

@@ -92,7 +92,7 @@ def contents(look: Look) -> Iterator[Finding]:
 
 def pending(look: Look) -> Iterator[Finding]:
     """What a sync could not take in or bring to the files now, and why."""
-    if look.scan is None or look.memories.store.has_spooled():
+    if look.scan is None or look.memories.store.has_spooled() or not look.memories.store.writable:
         return  # other checks say why; what was spooled would be taken in by a look at what is pending
     report = look.memories.files.preview()
     known = {*look.scan.strange, *(name for names in look.scan.collisions for name in names)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from shlex import quote
 
 from memstore.core.findings import Finding, Severity
 from memstore.core.ids import is_uuid
@@ -87,12 +88,14 @@ def permissions(scene: Scene) -> Iterator[Finding]:
                 "error",
                 f"{path} belongs to user {found.st_uid}, memstore runs as {os.geteuid()}",
                 "it cannot be written, or somebody else can change it",
-                f"chown -R {os.geteuid()} {path}",
+                f"chown -R {os.geteuid()} {quote(path)}",
             )
         elif found.st_mode & 0o022:
-            yield _open(path, found, "error", "others can change memories, and so what agents are told")
+            why = "others can change memories, and so what agents are told"
+            yield _open(path, found, "error", _but_for(path, scene.home) or why)
         elif found.st_mode & 0o044 and path != scene.home:
-            yield _open(path, found, "warning", "others on this machine can read what agents remember")
+            why = "others on this machine can read what agents remember"
+            yield _open(path, found, "warning", _but_for(path, scene.home) or why)
 
 
 def mend_permissions(scene: Scene) -> str:
@@ -223,6 +226,8 @@ def backups(scene: Scene) -> Iterator[Finding]:
     """How old the last backup is."""
     ages = [scene.world.clock() - one.at for one in made(scene)]
     days = min(ages, default=0) / _DAY
+    if "database" in scene.lacks or "rows" in scene.lacks:
+        return  # there is nothing to make one of
     if not ages or days > _BACKUP_DAYS:
         what = f"the last backup is {days:.0f} days old" if ages else "there is no backup of this store yet"
         why = "a disk that breaks takes everything since the last backup"
@@ -287,9 +292,18 @@ def _of_home(scene: Scene) -> Iterator[tuple[str, os.stat_result]]:
             yield path, found
 
 
+def _but_for(path: str, home: str) -> str:
+    """What else keeps others out: a directory above it that lets its owner through alone; empty where none does."""
+    while path != home and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+        if not os.stat(path).st_mode & 0o011:
+            return f"nothing but the mode of {path} keeps others out"
+    return ""
+
+
 def _open(path: str, found: os.stat_result, severity: Severity, why: str) -> Finding:
     what = f"{path} has mode {stat.S_IMODE(found.st_mode):04o}"
-    return Finding("permissions", severity, what, why, f"chmod go= {path}", fix=True)
+    return Finding("permissions", severity, what, why, f"chmod go= {quote(path)}", fix=True)
 
 
 def _begun(name: str) -> int:

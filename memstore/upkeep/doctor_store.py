@@ -7,6 +7,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from shlex import quote
 
 from memstore.app import Memstore
 from memstore.core.findings import Finding
@@ -56,14 +57,27 @@ def _database(scene: Scene) -> Iterator[Finding]:
         scene.lacks["database"] = "the database cannot be opened"
         mend = error.hint
         if isinstance(error, StoreDamaged):
-            mend = _way_back(scene)
-        elif isinstance(error, StoreNewer):
-            mend = f"{error.hint}; or, if that is not to be had: {_way_back(scene)}"
+            mend = _way_out(scene)
+        elif isinstance(error, StoreNewer):  # restoring and rebuilding refuse it as well
+            mend = f"{error.hint}: nothing else touches it"
         yield Finding("database", "error", str(error), why, mend)
-        return
+
+
+def makeup(scene: Scene) -> Iterable[Finding] | str:
+    """Whether the database has what its schema's number says, and whether that is the present one."""
+    return scene.lacks.get("rows") or _makeup(scene)
+
+
+def _makeup(scene: Scene) -> Iterator[Finding]:
     with scene.view() as connection:
-        found = examining.schema(connection)
-    if found < len(migrations()):
+        found, wrong = examining.schema(connection), examining.makeup(connection)
+    if wrong:
+        if any(not one.startswith(("index", "trigger")) for one in wrong):
+            scene.lacks["rows"] = _UNSOUND
+        what = f"{scene.path} is not made as its schema, number {found}, says: {'; '.join(wrong[:5])}"
+        why = "commands fail on it, or write what is not kept together"
+        yield Finding("schema", "error", what, why, _way_back(scene))
+    elif found < len(migrations()):
         scene.lacks["rows"] = "the schema is an older one"
         what = f"the database has schema {found}, this memstore works with {len(migrations())}"
         yield Finding(
@@ -84,7 +98,7 @@ def integrity(scene: Scene) -> Iterator[Finding]:
         scene.lacks["rows"] = _UNSOUND
         what = f"{scene.path} is damaged: {'; '.join(found[:5])}"
         why = "what it answers may be wrong, and writing to it makes it worse"
-        yield Finding("integrity", "error", what, why, _way_back(scene))
+        yield Finding("integrity", "error", what, why, _way_out(scene))
 
 
 def references(scene: Scene) -> Iterator[Finding]:
@@ -209,7 +223,7 @@ def memories(scene: Scene) -> Iterator[Finding]:
         _begin_index_check(scene)
     else:
         what, why = f"{scene.path} can only be read", "memories are found and shown, but nothing is kept"
-        yield Finding("database", "error", what, why, "mend its permissions, or make its file system writable")
+        yield Finding("database", "error", what, why, _to_write(scene))
 
 
 def _size_of_file(path: str) -> int | None:
@@ -221,10 +235,33 @@ def _size_of_file(path: str) -> int | None:
     return found.st_size if stat.S_ISREG(found.st_mode) else 1
 
 
+def _to_write(scene: Scene) -> str:
+    """What makes a database writable again: its modes, or else the file system."""
+    assert scene.path is not None and scene.directory is not None
+    modes = [
+        f"chmod u+{bits} {quote(path)}"
+        for path, bits in ((scene.directory, "wx"), (scene.path, "w"))
+        if not os.stat(path).st_mode & 0o200
+    ]
+    return " && ".join(modes) or "make its file system writable, or set MEMSTORE_HOME to one that is"
+
+
 def _way_back(scene: Scene) -> str:
     """What to do where a database cannot be used."""
     anew = "`memstore rebuild` makes it anew from the folder and from what can still be read"
     return f"`memstore restore-backup latest` puts the last backup back, {anew}" if made(scene) else anew
+
+
+def _way_out(scene: Scene) -> str:
+    """What to do where a database does not read as one. It may be its log alone that is at fault."""
+    assert scene.path is not None
+    if not examining.sound_without_log(scene.path):
+        return _way_back(scene)
+    log = quote(scene.path + "-wal")
+    return (
+        f"without the log beside it the database is sound: if that is another database's, end all sessions, then"
+        f" `mv {log} {log}.foreign`; else {_way_back(scene)}"
+    )
 
 
 def _begin_index_check(scene: Scene) -> None:
@@ -254,19 +291,22 @@ def _drifted(folder: Folder, known: list[examining.Shown], seconds: float | None
             now = stamp_of(os.stat(os.path.join(folder.path, one.name), follow_symlinks=False))
         except OSError:
             continue  # what is gone is another look's
-        if now == one.stamp:
+        if now == one.stamp or one.stamp is None:
             same.append(one)
-        elif one.stamp is not None:
+        else:
             edited.append(one.name)
     left, until = len(same), None if seconds is None else time.monotonic() + seconds
     for number, one in enumerate(examining.spread(same), 1):
         read = folder.read(one.name)
         left -= 1
-        if isinstance(read, FileRead) and fingerprint(read.content) != one.digest and read.stamp == one.stamp:
-            unseen.append(one.name)
+        if isinstance(read, FileRead) and fingerprint(read.content) != one.digest:
+            if one.stamp is None:
+                edited.append(one.name)
+            elif read.stamp == one.stamp:
+                unseen.append(one.name)
         if until is not None and number >= examining.LEAST and time.monotonic() > until:
             break
-    return sorted(unseen), edited, len(known) - left
+    return sorted(unseen), sorted(edited), len(known) - left
 
 
 def _are(names: Sequence[str]) -> str:

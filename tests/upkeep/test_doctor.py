@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import apsw
 import pytest
 
 from memstore.core.findings import Finding
-from memstore.errors import StoreBusy
+from memstore.errors import StoreBusy, StoreDamaged
 from memstore.store import examining, ground, quick, settings
 from memstore.store.inbox import Arrival
 from memstore.store.spool import put as spool
@@ -71,11 +72,15 @@ def everything(desk: Desk) -> dict[str, bytes]:
 def plant(desk: Desk, *statements: str, values: tuple[Any, ...] = ()) -> None:
     """Changes rows behind the program's back."""
     connection = apsw.Connection(str(database(desk)))
-    for (name,) in list(connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'")):
+    triggers = list(connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"))
+    for name, _ in triggers:
         if "search" not in name:
             connection.execute(f"DROP TRIGGER {name}")  # history is append-only
     for statement in statements:
         connection.execute(statement, values)
+    for name, sql in triggers:
+        if "search" not in name:
+            connection.execute(sql)
     connection.close()
 
 
@@ -345,7 +350,9 @@ def test_h22_a_database_that_cannot_be_trusted_is_told_and_keeps_every_byte(
     seen = look(shop)
     (finding,) = (one for one in seen.findings if one.severity == "error")
     assert any(words in finding.what for words in told.split("|")), finding
-    assert "memstore rebuild" in finding.mend and "restore-backup" not in finding.mend
+    newer_one = "has schema 9999" in finding.what  # which is nobody's to replace: rebuilding refuses it
+    assert ("upgrade memstore" if newer_one else "memstore rebuild") in finding.mend
+    assert ("rebuild" in finding.mend) != newer_one and "restore-backup" not in finding.mend
     assert {"heads", "memories", "search-index", "drift"} <= {one.check for one in seen.skipped}
     assert mend(shop.world(), seen) == []
     after = everything(shop)
@@ -372,11 +379,73 @@ def test_an_older_schema_is_a_note_and_is_left_for_the_next_command(desk: Desk):
     desk.memories.close()
     place = database(desk).parent
     shutil.rmtree(place)
-    before = older(place, 3).read_bytes()
+    older(place, 3)
+    plant(desk, "UPDATE store SET id = ?", values=(place.name,))
+    before = database(desk).read_bytes()
     seen = look(desk)
     assert found(desk, of=seen)["database"].severity == "note"
     assert "heads" in {one.check for one in seen.skipped}
     assert database(desk).read_bytes() == before
+
+
+def test_the_database_of_another_store_is_refused_and_keeps_every_byte(shop: Desk):
+    plant(shop, "UPDATE store SET id = ?", values=(STORE,))
+    before = everything(shop)
+    finding = found(shop)["database"]
+    assert f"is the database of another store, {STORE}" in finding.what and "memstore rebuild" in finding.mend
+    with pytest.raises(StoreDamaged, match="another store"):
+        shop.open()
+    after = everything(shop)
+    assert {path: after.get(path) for path in before} == before
+
+
+def test_h22_d_a_log_of_another_database_is_named_with_what_takes_it_away(shop: Desk, tmp_path: Path):
+    other = apsw.Connection(str(tmp_path / "other.db"))
+    other.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (a)").fetchall()
+    log = Path(f"{database(shop)}-wal")
+    log.write_bytes((tmp_path / "other.db-wal").read_bytes())
+    log.chmod(0o600)
+    other.close()
+    assert f"`mv {log} {log}.foreign`" in found(shop)["database"].mend
+    log.rename(f"{log}.foreign")
+    Path(f"{database(shop)}-shm").unlink()
+    assert found(shop) == {}
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("DROP TABLE lease", "table lease is missing"),
+        ("DROP INDEX memory_changed", "index memory_changed is missing"),
+        ("ALTER TABLE setting RENAME COLUMN at TO moment", "column at of table setting is missing"),
+        ("PRAGMA user_version = 5", "is of a later schema"),
+    ],
+)
+def test_a_database_without_all_of_its_schema_is_told(shop: Desk, statement: str, told: str):
+    plant(shop, statement, "CREATE TABLE of_somebody (a)")  # what is more is no fault
+    assert told in found(shop)["schema"].what and found(shop)["schema"].severity == "error"
+
+
+def test_a_schema_that_is_not_what_its_number_says_refuses_every_command(shop: Desk):
+    plant(shop, "PRAGMA user_version = 5")
+    with pytest.raises(StoreDamaged, match="not made as its schema's number says"):
+        shop.open()
+
+
+def test_what_mends_modes_and_owners_can_be_copied_to_a_shell(shop: Desk, tmp_path: Path):
+    place = tmp_path / "a b's"
+    home(shop).rename(place)
+    shop.variables["MEMSTORE_HOME"] = str(place)
+    path = place / "stores" / database(shop).parent.name / "store.db"
+    path.chmod(0o644)
+    finding = found(shop)["permissions"]
+    assert shlex.split(finding.mend) == ["chmod", "go=", str(path)]
+    assert finding.why.startswith("nothing but the mode of ")
+    path.parent.chmod(0o755)
+    path.parent.parent.chmod(0o755)
+    place.chmod(0o755)
+    whys = {one.what.split(" has ")[0]: one.why for one in look(shop).findings if one.check == "permissions"}
+    assert whys[str(path)] == "others on this machine can read what agents remember"
 
 
 def test_rows_that_do_not_agree_are_told(shop: Desk):
