@@ -108,24 +108,41 @@ def diff(state: State, name: str | None, first: str | None, second: str | None, 
     """
     if (name is None) == (operation is None):
         raise click.UsageError("give either NAME or --operation OP")
+    lost = None
     with state.open() as memories:
         if operation is not None:
-            found = differences(memories, memories.operation(operation).seq)
+            seq = memories.operation(operation).seq
+            found, lost = differences(memories, seq), _lost(memories, seq)
         else:
             assert name is not None
             found = [_between(memories.versions(name), name, first, second)]
-    emit_differences(state, found)
+    emit_differences(state, found, lost or "the texts are the same")
+    if lost and any(one.lines for one in found) and not state.json:
+        state.note(lost)
 
 
-def emit_differences(state: State, found: Iterable[Difference]) -> None:
-    """Prints differences as text, or as the shape of `diff`."""
+def _lost(memories: Memstore, seq: int) -> str | None:
+    """What was purged of an operation."""
+    from memstore.store import tombstones
+
+    with memories.store.view() as connection:
+        tombstone = tombstones.reaching(connection, seq)
+    if tombstone is None:
+        return None
+    if tombstone.seq == seq:
+        return f"operation #{seq} is a purge: what it took is gone for good"
+    return f"something of operation #{seq}, or of what stood before it, was purged by operation #{tombstone.seq}"
+
+
+def emit_differences(state: State, found: Iterable[Difference], none: str = "the texts are the same") -> None:
+    """Prints differences as text, or as the shape of `diff`. `none`: what is said where there are none."""
     if state.json:
         state.emit("diff", {"diffs": [difference_shape(one) for one in found]})
         return
     texts = [terminal.diff_text(one.lines) for one in found if one.lines]
     state.say("\n".join(texts))
     if not texts:
-        state.note("the texts are the same")
+        state.note(none)
 
 
 def difference_shape(one: Difference) -> dict[str, object]:

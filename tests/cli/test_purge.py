@@ -36,6 +36,8 @@ def test_a_purge_of_a_memory_shows_first_and_then_says_what_it_took(run: Run, ke
     assert gone.code == 3 and "purged by operation #3" in gone.err
     log = run("log")
     assert "purge" in log.out and "it was a test" in log.out and "key.md" not in log.out
+    assert "was purged by operation #3" in run("diff", "--operation", "1").err
+    assert "#3 is a purge" in run("diff", "--operation", "3").err
     assert run("undo", "3").code == run("undo", "1").code == run("undo", "1", "--dry-run").code == 4
 
 
