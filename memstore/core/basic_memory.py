@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from memstore.core.fences import spans
 from memstore.core.frontmatter import Document, read
-from memstore.core.model import INDEX_NAME
+from memstore.core.model import INDEX_NAME, LARGEST
 from memstore.core.names import stem
 from memstore.core.rows import first_words, one_line
 from memstore.core.scalars import render
@@ -55,7 +55,8 @@ def translated(path: str, content: bytes) -> bytes:
     top = "".join(line + document.newline for line in lines).encode()
     made = content[:start] + top + content[start:]
     after = read(made)
-    return made if after.name == name and not after.problems and after.body == document.body else content
+    sound = after.name == name and not after.problems and after.body == document.body
+    return made if sound and len(made) <= LARGEST else content
 
 
 def _described(body: str) -> str:

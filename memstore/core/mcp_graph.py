@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from memstore.core.model import LARGEST
 from memstore.core.rows import Paths, Skipped, memory_text, one_line, type_of
 from memstore.errors import ImportRefused
 
@@ -134,5 +135,9 @@ def _texts(entities: list[_Entity], skipped: list[tuple[str, str]]) -> dict[str,
         others = {"entity_type": one_line(entity.kind, 200)} if entity.kind.strip() else {}
         body = "\n\n".join(blocks) or name
         text = memory_text(name, one_line(said, _LONGEST_DESCRIPTION), type_of(entity.kind), others, body)
-        files[paths.of(entity.name)] = text
+        path = paths.of(entity.name)
+        if len(text) > LARGEST:
+            skipped.append((path, "it is too large to be a memory"))
+        else:
+            files[path] = text
     return files

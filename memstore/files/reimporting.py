@@ -19,7 +19,7 @@ from memstore.core.frontmatter import alike, calm
 from memstore.core.ids import is_uuid
 from memstore.core.index import take_in
 from memstore.core.merge import merge_texts
-from memstore.core.model import INDEX_NAME, SHELF, Memory, Origin, Provenance
+from memstore.core.model import INDEX_NAME, LARGEST, SHELF, Memory, Origin, Provenance
 from memstore.core.names import check_path, collision_key
 from memstore.errors import NameRefused
 from memstore.files.absorb import Seen, resolver
@@ -76,6 +76,8 @@ def _why_not(memory: x.Carried, taken: set[str]) -> str:
         return "another memory of the export has its path"
     if memory.id in taken:
         return "another memory of the export has its id"
+    if len(head.state.content) > LARGEST:
+        return "it is too large to be a memory"
     return "it is empty" if not head.state.content.strip() else ""
 
 

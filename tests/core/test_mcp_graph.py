@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memstore.core import mcp_graph
 from memstore.core.frontmatter import read as document
 from memstore.core.mcp_graph import read
 from memstore.errors import ImportRefused
@@ -80,6 +81,12 @@ def test_bad_lines_are_named_by_their_number():
     assert list(files) == ["fine.md"]
     assert [what for what, _ in skipped] == [f"line {number}" for number in range(1, len(bad) + 1)]
     assert all(reason for _, reason in skipped)
+
+
+def test_an_entity_that_is_too_large_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(mcp_graph, "LARGEST", 200)
+    files, skipped = read(lines(entity("one", "text"), entity("two", "x" * 200)), "x")
+    assert list(files) == ["one.md"] and skipped == (("two.md", "it is too large to be a memory"),)
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"text\n", b'{"body": "x"}\n'])

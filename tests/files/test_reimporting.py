@@ -16,6 +16,7 @@ from memstore import errors
 from memstore.app import Memstore
 from memstore.core.exchange import Carried, document, parsed
 from memstore.core.model import INDEX_NAME, Origin
+from memstore.files import reimporting
 from memstore.files.report import ImportReport
 from memstore.upkeep.exporting import Asked, Point, as_json, export
 from tests.files.desk import Desk, topic
@@ -309,6 +310,17 @@ def test_what_an_export_left_out_or_names_badly_is_named_and_the_rest_comes(desk
     assert sorted(skipped) == ["../x.md", "GOOD.md", "aws.md", "no.txt", "team.md", "team/t.md"]
     assert "aws-key-id" in skipped["aws.md"] and "another memory" in skipped["GOOD.md"]
     assert [line for line in far.index() if line] == ["- [good](good.md)"]
+
+
+def test_what_is_too_large_is_named_and_the_rest_comes(
+    desk: Desk, far: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    desk.write("small", "s\n")
+    desk.write("large", "l" * 200 + "\n")
+    file = saved(desk, tmp_path)
+    monkeypatch.setattr(reimporting, "LARGEST", 200)
+    assert bring(far, file).skipped == (("large.md", "it is too large to be a memory"),)
+    assert far.living() == ["small.md"]
 
 
 @pytest.mark.parametrize(
