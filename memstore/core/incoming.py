@@ -12,6 +12,8 @@ from memstore.errors import NameRefused
 
 _DEEPEST = 16
 _DRIVE = re.compile("[A-Za-z]:")
+_TEAM = "team"
+"""Alone in an archive it is what an export of it has, and no directory around the memories."""
 _OTHERS = frozenset({"node_modules", "__MACOSX"})
 
 
@@ -84,7 +86,7 @@ def _root(paths: Sequence[str]) -> str:
         common = common[:same]
     if "/".join([*common, INDEX_NAME]) not in markdown:
         tops = {path.partition("/")[0] for path in paths}
-        common = common[:1] if len(tops) == 1 else []
+        common = common[:1] if len(tops) == 1 and tops != {_TEAM} else []
     return "".join(f"{part}/" for part in common)
 
 

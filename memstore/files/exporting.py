@@ -71,8 +71,7 @@ def _export_directory(
     if not dry_run:
         _remember(store, report.target, selection, (*report.written, *report.unchanged))
     if selection.team:
-        names = {path.removeprefix(_TEAM_SHOWN): content for path, content in selection.team.items()}
-        shared = _fill(store, os.path.join(directory, TEAM), names, world, dry_run, progress)
+        shared = _fill_team(store, os.path.join(report.target, TEAM), selection.team, world, dry_run, progress)
         report = replace(
             report,
             written=(*report.written, *(_TEAM_SHOWN + path for path in shared.written)),
@@ -81,6 +80,19 @@ def _export_directory(
             failed=(*report.failed, *((_TEAM_SHOWN + path, reason) for path, reason in shared.failed)),
         )
     return replace(report, withheld=selection.withheld)
+
+
+def _fill_team(
+    store: Store, directory: str, team: Mapping[str, bytes], world: World, dry_run: bool, progress: Progress | None
+) -> ExportReport:
+    """What a team shares stands in a directory of its own; where that cannot be, only these files stay away."""
+    names = {path.removeprefix(_TEAM_SHOWN): content for path, content in team.items()}
+    try:
+        if os.path.islink(directory):
+            raise PlaceRefused(f"{directory} is a link", hint="move it away")
+        return _fill(store, directory, names, world, dry_run, progress)
+    except PlaceRefused as error:
+        return ExportReport(directory, (), (), tuple((name, str(error)) for name in sorted(names)), ())
 
 
 def _remember(store: Store, target: str, selection: Selection, names: Iterable[str]) -> None:

@@ -148,9 +148,7 @@ class Import:
     def _plan_file(self, name: str, content: bytes, own: bool) -> None:
         row, head = self._absorber.known(name)
         if row is None and head is None:
-            twin = self._texts.get(content) or self._twin(content)
-            if twin is not None and not own:
-                self._duplicates.append((name, twin))
+            if not own and self._is_copy(name, content):
                 return
             self._texts.setdefault(content, name)
         before, told = len(self.plan.noted), len(self.plan.notices)
@@ -190,6 +188,17 @@ class Import:
         self.plan.conflicts.append(OpenConflict(self._new_id(), head.id, name, "text", base, content, note))
         self.plan.shown.append(ShownRow(name, head.id, 0, content))
         self.plan.noted.append(Noted(name, "conflict", _RULE_MERGED, note))
+
+    def _is_copy(self, name: str, content: bytes) -> bool:
+        """Whether a text is that of another memory, or was: it does not become one of its own as that one moves on."""
+        twin = self._texts.get(content) or self._twin(content)
+        if twin is not None:
+            self._duplicates.append((name, twin))
+        elif reader.had_anywhere(self._connection, content):
+            self._older.append(name)
+        else:
+            return False
+        return True
 
     def _twin(self, content: bytes) -> str | None:
         found = [

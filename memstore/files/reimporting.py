@@ -145,9 +145,7 @@ class Reimport(Import):
         return max((row for row in rows if row is not None), key=lambda row: row.version, default=None)
 
     def _bring(self, name: str, content: bytes, carried: x.Carried, own: bool) -> None:
-        twin = None if own else self._twin(content)
-        if twin is not None:
-            self._duplicates.append((name, twin))
+        if not own and self._is_copy(name, content):
             return
         self._offered = carried.id if is_uuid(carried.id) else None
         self._absorber.decide(name, Seen(File(name, content), None))

@@ -331,6 +331,16 @@ def with_text(connection: apsw.Connection, calm_text: bytes) -> list[Memory]:
     return [memory_from_row(row) for row in rows]
 
 
+def had_anywhere(connection: apsw.Connection, content: bytes) -> bool:
+    """Whether some version of any memory, retired ones among them, has this very text."""
+    row = one(
+        connection,
+        "SELECT EXISTS (SELECT 1 FROM version v JOIN text t ON t.id = v.text WHERE t.digest = ? AND v.scope <> ?)",
+        (fingerprint(content), NOTES.scope),
+    )
+    return bool(row and row[0])
+
+
 def paths(connection: apsw.Connection, shelf: Shelf) -> dict[str, str]:
     """The id of each living memory of a shelf, by the collision key of its path."""
     rows = connection.execute(

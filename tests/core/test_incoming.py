@@ -52,6 +52,11 @@ def test_one_leading_directory_is_taken_off():
     assert taken("x/a.md", "other.txt") == {"x/a.md": "x/a.md"}
 
 
+def test_what_a_team_shares_is_no_directory_around_memories():
+    assert taken("team/ours.md") == {} and "kept for other things" in left("team/ours.md")["team/ours.md"]
+    assert list(taken("team/MEMORY.md", "team/ours.md").values()) == ["MEMORY.md", "ours.md"]
+
+
 def test_the_directory_of_the_index_is_the_one_that_was_packed():
     packed = ("home/.claude/projects/-p/memory/MEMORY.md", "home/.claude/projects/-p/memory/sub/a.md", "home/notes.txt")
     assert list(taken(*packed).values()) == ["MEMORY.md", "sub/a.md"]

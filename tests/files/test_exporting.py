@@ -284,12 +284,34 @@ def test_team_memory_goes_along_where_it_is_asked_for(desk: Desk, place: Path):
     assert parsed(as_json(desk.memories, Asked(scope="all"))[0]).team == (("team/ours.md", ours),)
 
 
+@pytest.mark.parametrize("what", ["link", "file", "memory folder"])
+def test_where_team_memory_has_no_place_it_alone_stays_away(desk: Desk, place: Path, what: str):
+    desk.write("mine", "m\n")
+    desk.put("team/ours.md", topic("ours"))
+    target, elsewhere = place / "a", place / "elsewhere"
+    target.mkdir()
+    if what == "link":
+        elsewhere.mkdir()
+        (target / "team").symlink_to(elsewhere)
+    elif what == "file":
+        (target / "team").write_text("a file\n")
+    else:
+        (target / "team").mkdir()
+        (target / "team" / ".memstore").write_bytes((desk.folder / ".memstore").read_bytes())
+    report = out(desk, target, scope="all")
+    assert report.written == ("mine.md", "MEMORY.md")
+    assert [path for path, _ in report.kept] == ["team/ours.md"]
+    assert not elsewhere.exists() or not list(elsewhere.iterdir())
+
+
 def test_an_export_of_an_empty_store_is_an_export(desk: Desk, place: Path):
     out(desk, place / "a.zip")
     out(desk, place / "a.json")
     assert files(place / "a.zip") == {}
     assert parsed((place / "a.json").read_bytes()).memories == ()
     assert out(desk, place / "a.zip").written == ()
+    back = desk.memories.import_directory(str(place / "a.zip"))
+    assert (back.noted, back.skipped, back.seq) == ((), (), None)
 
 
 def test_an_own_zip_brings_no_line_back_that_was_taken_out_nor_one_that_leads_nowhere(desk: Desk, place: Path):

@@ -163,6 +163,16 @@ def test_two_files_of_one_memory_are_both_taken_in(desk: Desk, tmp_path: Path, o
     assert bring(desk, tmp_path / "out").noted == ()
 
 
+def test_a_copy_does_not_become_a_memory_when_what_it_was_copied_from_moves_on(desk: Desk, tmp_path: Path):
+    place = spread(tmp_path / "src", {"a.md": topic("a"), "copy of a.md": topic("a")})
+    assert bring(desk, place).duplicates == (("copy of a.md", "a.md"),)
+    desk.write("a", "newer\n")
+    assert bring(desk, place).older == ("a.md", "copy of a.md")
+    desk.memories.delete("a")
+    again = bring(desk, place)
+    assert (again.noted, again.older, desk.living()) == ((), ("a.md", "copy of a.md"), [])
+
+
 def test_without_a_common_ancestor_both_texts_are_kept(desk: Desk, tmp_path: Path):
     desk.write("a", "mine\n")
     source = spread(tmp_path / "src", {"a.md": topic("a", body="theirs\n")})
