@@ -123,6 +123,10 @@ class Home:
             raise unreadable(path, f"it speaks of {entry.root}")
         return entry
 
+    def file_of(self, root: str) -> str:
+        """The file in which a root is registered, whether it is there or not."""
+        return self._entry_path(root)
+
     def entries(self) -> tuple[Entry, ...]:
         """All roots that are registered, by path. Raises PlaceRefused when one's file cannot be read."""
         directory = os.path.join(self.path, "roots")

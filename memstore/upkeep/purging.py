@@ -24,7 +24,16 @@ from memstore.files.temporary import is_ours
 from memstore.store import purging, redacting, sweeping, tombstones
 from memstore.store.purging import Connection, Reach
 from memstore.store.purging_before import forget_before
-from memstore.upkeep.purging_files import absorb, folders, others, own_places, redact_logs, remove, remove_emptied
+from memstore.upkeep.purging_files import (
+    absorb,
+    elsewhere,
+    folders,
+    others,
+    own_places,
+    redact_logs,
+    remove,
+    remove_emptied,
+)
 from memstore.upkeep.searching import search_files
 from memstore.writing import Writer
 
@@ -94,7 +103,11 @@ def plan(memories: Memstore, wanted: Wanted) -> Plan:
         with memories.store.view() as connection:
             wanted = Wanted(secret=wanted.secret.also(redacting.file_stems(connection, wanted.secret)))
     heads = _named(memories, wanted.names)
-    reach = purging.rehearse(memories.store, _work(wanted, heads, rehearsal=True))
+    try:
+        reach = purging.rehearse(memories.store, _work(wanted, heads, rehearsal=True))
+    except DiskFull as error:
+        error.hint = _room(memories)
+        raise
     lines = 0
     paths = tuple(head.path for head in heads)
     files: tuple[str, ...] = ()
@@ -130,6 +143,11 @@ def purge(
     if wanted.secret is not None:
         notices = redact_logs(memories, wanted.secret)
         remove_emptied(memories, wanted.secret)
+        stores = elsewhere(memories, wanted.secret)
+        if stores:
+            notices.append(
+                f"it seems to stand in other stores as well, which have to be purged of their own: {', '.join(stores)}"
+            )
     trouble = sweeping.sweep(memories.store, memories.world.pause).trouble
     removed = remove(planned.copies) if with_copies else ()
     left: tuple[str, ...] = ()

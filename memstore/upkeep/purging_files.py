@@ -14,6 +14,7 @@ from memstore.files.in_place import InPlace
 from memstore.files.redact import redact as redact_file
 from memstore.files.sync import Sync
 from memstore.store import spool
+from memstore.store.entry import Entry
 from memstore.upkeep.searching import search_files
 from memstore.working import folders_of, sync_in
 
@@ -90,12 +91,36 @@ def own_places(memories: Memstore) -> list[str]:
     home, own = memories.place.home.path, memories.store.id
     places = [os.path.realpath(memories.store.directory)]
     places += [os.path.join(home, name, own) for name in _OF_STORES]
+    places += [memories.place.home.file_of(entry.root) for entry in _registered(memories) if entry.store == own]
     spooled = spool.directory_of(home)
-    with suppress(OSError):
-        places += [os.path.join(spooled, name) for name in os.listdir(spooled) if name.startswith(own)]
-    with suppress(OSError):
-        places += [os.path.join(home, name) for name in os.listdir(home) if name not in (*_OF_STORES, "spool")]
+    places += [os.path.join(spooled, name) for name in _names(spooled) if name.startswith(own)]
+    places += [os.path.join(home, name) for name in _names(home) if name not in (*_OF_STORES, "roots", "spool")]
     return places
+
+
+def elsewhere(memories: Memstore, secret: Secret) -> list[str]:
+    """Which other stores of the home seem to hold it: their roots, or ids where they have none. Agents' own memories
+    are such stores, too."""
+    home, own = memories.place.home, memories.store.id
+    above = os.path.join(home.path, "stores")
+    found, _ = search_files(secret.forms, [os.path.join(above, name) for name in _names(above) if name != own])
+    stores = {os.path.relpath(path, above).partition(os.sep)[0] for path in found}
+    roots = {entry.store: entry.root for entry in _registered(memories)}
+    return sorted(roots.get(store, store) for store in stores)
+
+
+def _registered(memories: Memstore) -> tuple[Entry, ...]:
+    try:
+        return memories.place.home.entries()
+    except MemstoreError:  # the doctor says why
+        return ()
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
 
 
 def remove(paths: Sequence[str]) -> tuple[str, ...]:

@@ -154,12 +154,13 @@ def test_backups_and_other_copies_are_named_and_deleted_only_when_asked(desk: De
     assert holding(desk, SECRET) == []
 
 
-def test_another_store_of_the_same_home_is_not_looked_at(desk: Desk):
+def test_another_store_of_the_same_home_is_named_and_stays(desk: Desk):
     other = desk.other("elsewhere")
     other.write("key", f"The key is {SECRET}.\n")
     desk.write("key", f"The key is {SECRET}.\n")
     backups.back_up(other.memories)
-    assert purge(desk, secret=SECRET).whole
+    done = purge(desk, secret=SECRET)
+    assert done.whole and any("other stores" in notice and "elsewhere" in notice for notice in done.notices)
     assert SECRET in other.text("key")
 
 
