@@ -7,9 +7,12 @@ It is a file of its own, without a log beside it, and it counts only once it was
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import re
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -31,7 +34,8 @@ _CHECKED_WHOLE = 65_536
 """Pages up to which SQLite's own check is run on every copy; it would take longer than the copy itself beyond."""
 
 PART = ".part"
-"""The end of a copy's name for as long as it is not whole."""
+"""The end of a copy's name for as long as it is not whole. What stands before it is the process and a number, so that
+neither another process nor a file of somebody's own has that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +85,11 @@ def copy(source: Reading, target: str, step: Step | None = None) -> Contents:
     What was copied is compared with the view before the name appears. Raises FileExistsError and other OSError,
     StoreDamaged where the copy does not hold what the view shows, StoreUnavailable.
     """
-    part = target + PART
     if os.path.lexists(target):
         raise OSError(errno.EEXIST, "there is a file of that name", target)  # a FileExistsError
-    if os.path.lexists(part):  # of one that was killed
-        os.unlink(part)
+    directory, name = os.path.split(target)
+    remove_parts(directory, name)
+    part, handle = _make_part(target)
     try:
         # This read begins the view. Without one, SQLite would begin the copy anew whenever somebody has written.
         held = contents(source)
@@ -99,15 +103,55 @@ def copy(source: Reading, target: str, step: Step | None = None) -> Contents:
         sync_file(part)
         os.link(part, target)
         os.unlink(part)
-        sync_directory(os.path.dirname(target))
+        sync_directory(directory)
     except BaseException:
         remove_copy(part)
         raise
+    finally:
+        os.close(handle)
     return held
 
 
+def _make_part(target: str) -> tuple[str, int]:
+    """An empty file beside the target, and what keeps it: as long as that is open, nobody takes it for a leftover."""
+    number = 0
+    while os.path.lexists(part := f"{target}.{os.getpid()}-{number}{PART}"):
+        number += 1
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return part, handle
+
+
+def remove_parts(directory: str, name: str | None = None) -> tuple[str, ...]:
+    """Removes what copies of this name, or of any, left when they were killed; the paths of what went."""
+    removed = []
+    unfinished = re.compile(rf"({'.+' if name is None else re.escape(name)}\.\d+-\d+{re.escape(PART)})(-journal)?")
+    for found in os.listdir(directory or "."):
+        part = os.path.join(directory, found)
+        if unfinished.fullmatch(found) and _is_nobodys(part):
+            with suppress(FileNotFoundError):
+                os.unlink(part)
+                removed.append(part)
+    return tuple(removed)
+
+
+def _is_nobodys(part: str) -> bool:
+    """Whether whoever made it is gone."""
+    try:
+        handle = os.open(part, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return stat.S_ISREG(os.fstat(handle).st_mode)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+
+
 def _copy_pages(source: Reading, part: str, step: Step | None) -> int:
-    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
     made = apsw.Connection(part, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
     try:
         # A copy that is not whole is thrown away: it needs neither a journal nor the disk's word for each step.
@@ -138,6 +182,7 @@ def opened(path: str) -> Iterator[Reading]:
     from urllib.parse import quote
 
     check_engine()
+    _check_kind(path)
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW | apsw.SQLITE_OPEN_URI
     # A plain copy of a database says that it has a log. Where none lies there, SQLite is not to make one.
     whole = not any(os.path.lexists(path + side) for side in ("-wal", "-journal"))
@@ -158,6 +203,19 @@ def opened(path: str) -> Iterator[Reading]:
         raise translated(error, path) from error
     finally:
         connection.close()
+
+
+def _check_kind(path: str) -> None:
+    """A FIFO would be waited for without end, and a device has no end."""
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise StoreUnavailable(f"{path} cannot be read: {why}", hint="see `memstore backup --list`") from error
+    if stat.S_ISLNK(found.st_mode):
+        raise StoreUnavailable(f"{path} is a link", hint="give the file that it points to")
+    if not stat.S_ISREG(found.st_mode):
+        raise StoreDamaged(f"{path} is not a regular file", hint="see `memstore backup --list`")
 
 
 def identity(connection: Reading, path: str) -> str:
@@ -189,7 +247,7 @@ def check_whole(connection: Reading, path: str) -> None:
 def remove_copy(path: str) -> None:
     """Removes a copy and what SQLite may have left beside it."""
     for name in (path, path + "-journal", path + "-wal", path + "-shm"):
-        if os.path.lexists(name):
+        with suppress(FileNotFoundError):
             os.unlink(name)
 
 

@@ -8,11 +8,12 @@ database cannot be opened, the draft takes its place, and what lay there is rena
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import zip_longest
@@ -22,7 +23,7 @@ import apsw
 from memstore.core.changes import ChangeSet
 from memstore.core.model import INDEX_NAME
 from memstore.core.terms import TERMS_VERSION
-from memstore.errors import InputRefused, StoreBusy, StoreNewer
+from memstore.errors import InputRefused, StoreBusy, StoreDamaged, StoreNewer
 from memstore.store import backup, migrate, search, shown, writer
 from memstore.store.connection import Link, many, one, open_link, translated
 from memstore.store.ddl import migrations
@@ -32,6 +33,8 @@ from memstore.store.turn import Turn, lock_within
 
 DRAFT = "restore.draft"
 """The name of the draft in the store's directory."""
+LOCK = "restore.lock"
+"""Held by whoever restores or rebuilds: the draft is theirs."""
 
 _NOTE = "the database was restored from a backup"
 _SIDES = ("", "-wal", "-shm")
@@ -51,6 +54,47 @@ class Present:
     jobs: tuple[tuple[str, str], ...] = ()
     calls: tuple[tuple[str, str], ...] = ()
     purges: frozenset[str] = frozenset()
+
+
+@contextmanager
+def alone(directory: str) -> Iterator[None]:
+    """For one process at a time, while it makes a draft and puts it into the store. Raises StoreBusy."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        lock = os.open(os.path.join(directory, LOCK), flags, 0o600)
+    except OSError as error:
+        raise backup.unwritable(os.path.join(directory, LOCK), error) from error
+    try:
+        mine = lock_within(lock, _SECONDS)  # where it is not, the lock's descriptor is not ours to close either
+    except OSError as error:
+        os.close(lock)
+        raise backup.unwritable(os.path.join(directory, LOCK), error) from error
+    if not mine:
+        raise StoreBusy(
+            f"another process is restoring or rebuilding the store in {directory}; nothing was changed",
+            hint="look at what it did, then decide anew",
+        )
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+def is_left(directory: str) -> bool:
+    """Whether a restore that was killed left its draft. While one is going on it is none."""
+    if not any(name == DRAFT or name.startswith((DRAFT + "-", DRAFT + ".")) for name in os.listdir(directory)):
+        return False
+    try:
+        lock = os.open(os.path.join(directory, LOCK), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return True
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(lock)
 
 
 def present(connection: apsw.Connection) -> Present:
@@ -84,6 +128,8 @@ def examine(path: str, store: str) -> tuple[backup.Contents, frozenset[str]]:
                 hint="run the command in the repository of that store; `memstore where` shows the store of one",
             )
         schema = migrate.schema_version(connection)
+        if schema < 1:
+            raise StoreDamaged(f"{path} says of itself that it has no tables")
         if schema > len(migrations()):
             raise StoreNewer(
                 f"{path} has schema {schema}, this memstore knows {len(migrations())}; nothing was changed",
@@ -148,9 +194,8 @@ def calm(target: str, now: Present, missing: Mapping[str, Sequence[str]], operat
     failed, a job or a hook's record that was dealt with stays dealt with. `missing`: names that a folder showed and
     whose files are gone; they are shown afresh, and not taken for deleted.
     """
-    connection = _connected(target)
     try:
-        with closing(connection), _transaction(connection):
+        with closing(_connected(target)) as connection, _transaction(connection):
             at = operation.at
             connection.execute("DELETE FROM lease; DELETE FROM dream_lock; DELETE FROM run_progress")
             connection.execute(
@@ -208,21 +253,33 @@ def _count_on(connection: apsw.Connection, numbers: Iterable[tuple[str, int]]) -
 def put(path: str, target: str, locked: Callable[[], None], step: backup.Step | None = None) -> None:
     """Puts a draft into the live database, in one transaction.
 
-    `locked` is called once nobody else can write any more; what it raises leaves everything as it was. Raises
-    StoreDamaged where the database cannot be opened, StoreBusy, DiskFull.
+    `locked` is called once nobody else can write any more, and may change the draft; what it raises leaves everything
+    as it was. Raises StoreDamaged where the database cannot be opened, StoreBusy, DiskFull.
     """
     link = open_link(path)
     turn = Turn(os.path.dirname(path))
     try:
+        _fit_pages(target, link.connection.pragma("page_size"))
         turn.take()
         _put_into(link, target, locked, step)
+        turn.give()
         with suppress(apsw.Error):  # the log has grown to the size of the database; readers may still need it
+            # Writers are held up by the second alone, which finds little left to do.
+            link.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
             link.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except apsw.Error as error:
         raise translated(error, path) from error
     finally:
         turn.close()
         link.close()
+
+
+def _fit_pages(target: str, size: int) -> None:
+    """Gives a draft the page size of the database that it is for: somebody may have written one of them anew."""
+    with closing(_connected(target)) as draft:
+        if draft.pragma("page_size") != size:
+            draft.execute(f"PRAGMA journal_mode = DELETE; PRAGMA page_size = {size}").fetchall()
+            draft.execute("VACUUM").fetchall()
 
 
 def _put_into(link: Link, target: str, locked: Callable[[], None], step: backup.Step | None) -> None:
@@ -256,8 +313,7 @@ def put_in_place(directory: str, target: str, store: str, now: int) -> tuple[str
     path = os.path.join(directory, DATABASE)
     lock = _lock(directory)
     try:
-        connection = _connected(target)
-        with closing(connection):
+        with closing(_connected(target)) as connection:
             connection.execute("PRAGMA journal_mode = WAL").fetchall()
         backup.sync_file(target)
         aside = set_aside(path, now)
@@ -267,6 +323,8 @@ def put_in_place(directory: str, target: str, store: str, now: int) -> tuple[str
         return aside
     except OSError as error:
         raise backup.unwritable(path, error) from error
+    except apsw.Error as error:
+        raise translated(error, target) from error
     finally:
         os.close(lock)
 

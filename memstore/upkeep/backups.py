@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memstore.errors import InputRefused, MemstoreError, NotFound
+from memstore.files import claim
 from memstore.store import backup
 from memstore.store.plainfile import sync_directory
+from memstore.working import folders_of
 
 if TYPE_CHECKING:
     from memstore.app import Memstore
@@ -127,12 +130,16 @@ def back_up(
     if dry_run:
         with memories.store.view() as connection:
             holds = backup.contents(connection)
-        return BackedUp(path, os.stat(memories.store.path).st_size, holds, _pruned(home, store, keep, 1), notices)
+        return BackedUp(path, os.stat(memories.store.path).st_size, holds, _pruned(home, store, keep, path), notices)
+    if target is None:
+        make_directory(os.path.dirname(path))
+        backup.remove_parts(os.path.dirname(path))
     holds = write(memories, path, progress)
-    pruned = _pruned(home, store, keep, 0)
+    size = os.lstat(path).st_size
+    pruned = _pruned(home, store, keep, path)
     for old in pruned.removed:
         backup.remove_copy(old)
-    return BackedUp(path, os.lstat(path).st_size, holds, pruned, notices)
+    return BackedUp(path, size, holds, pruned, notices)
 
 
 def write(memories: Memstore, path: str, progress: Progress | None = None) -> Contents:
@@ -178,7 +185,9 @@ def _fit(memories: Memstore, target: str) -> str:
     """The path of a backup in a place of a person's choice. Raises InputRefused."""
     above, name = os.path.split(os.path.abspath(target))
     path = os.path.join(os.path.realpath(above), name)
-    kept_apart = [os.path.join(memories.place.home.path, "stores"), memories.place.placement.directory]
+    kept_apart = [os.path.join(memories.place.home.path, "stores"), memories.store.directory]
+    kept_apart += [memories.place.placement.directory, *folders_of(memories.store)]
+    kept_apart += _claimed_above(path)
     for place in map(os.path.realpath, kept_apart):
         if os.path.commonpath([path, place]) == place:
             raise InputRefused(f"{path} lies in {place}, where no backup belongs", hint="give another place")
@@ -189,18 +198,29 @@ def _fit(memories: Memstore, target: str) -> str:
     return path
 
 
-def _pruned(home: str, store: str, keep: int | None, coming: int) -> Pruned:
-    """What `keep` leaves too much of. Only what is seen to be a backup of this store counts, or is to go."""
+def _claimed_above(path: str) -> Iterator[str]:
+    """The memory folders of whatever store that a path lies in."""
+    above = os.path.dirname(path)
+    while above != os.path.dirname(above):
+        if os.path.isfile(os.path.join(above, claim.NAME)):
+            yield above
+        above = os.path.dirname(above)
+
+
+def _pruned(home: str, store: str, keep: int | None, made: str) -> Pruned:
+    """What `keep` leaves too much of, with the one at `made`. Only what is seen to be a backup of this store counts, or
+    is to go. What is newer than that one stays: it is that of another process, which looks after the older ones too, or
+    the clock went back."""
     if keep is None:
         return Pruned()
-    removed, left, sound = [], [], coming
+    removed, left, sound = [], [], 1
     for one in listed(home, store):
-        if one.before_restore:
+        if one.before_restore or one.path == made:
             continue
         reason = _why_not(one.path, store)
         if reason:
             left.append((one.path, reason))
-        elif sound < keep:
+        elif sound < keep or one.path > made:
             sound += 1
         else:
             removed.append(one.path)

@@ -99,11 +99,13 @@ def rebuild(world: World, damaged: str, progress: Progress | None = None) -> Reb
     assert place.store is not None and place.store_directory is not None
     directory = os.path.realpath(place.store_directory)
     backups.make_directory(directory)
-    draft = restoring.fresh(directory, place.store, world.clock())
-    try:
-        aside = restoring.put_in_place(directory, draft, place.store, world.clock())
-    finally:
-        restoring.remove_draft(draft)
+    with restoring.alone(directory):
+        damage(world)  # raises where another process has mended it meanwhile
+        draft = restoring.fresh(directory, place.store, world.clock())
+        try:
+            aside = restoring.put_in_place(directory, draft, place.store, world.clock())
+        finally:
+            restoring.remove_draft(draft)
     found, notices = _salvaged(aside or _earlier(directory), progress)
     with Memstore.open(world=world, make=False) as memories:
         report = memories.sync()

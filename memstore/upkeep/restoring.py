@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from memstore.app import Memstore
 from memstore.core.changes import ChangeSet
-from memstore.errors import InputRefused, MemstoreError, PlaceRefused, StoreDamaged
+from memstore.errors import Conflict, InputRefused, MemstoreError, PlaceRefused, StoreDamaged
 from memstore.files.folder import Folder
 from memstore.place import Place, find_place, registered
 from memstore.store import backup, guard, restoring
@@ -73,16 +73,20 @@ def plan(world: World, reference: str, given: str) -> Planned:
     except StoreDamaged as error:
         raise StoreDamaged(str(error), hint="take another one: `memstore backup --list`") from error
     try:
-        with Memstore.open(world=world, make=False) as memories:
-            if memories.store.refusal is not None:
-                raise memories.store.refusal
-            notices = memories.files.absorb().notices
-            with memories.store.view() as connection:
-                now = backup.contents(connection)
-                forgotten = len(restoring.purges(connection) - purges)
+        now, forgotten, notices = _look(world, purges)
     except StoreDamaged as error:
         return Planned(source, holds, None, str(error), 0)
     return Planned(source, holds, now, "", forgotten, notices)
+
+
+def _look(world: World, purges: frozenset[str]) -> tuple[Contents, int, tuple[str, ...]]:
+    """What the store holds, how many purges it had beside these, and what there is to say. Raises StoreDamaged."""
+    with Memstore.open(world=world, make=False) as memories:
+        if memories.store.refusal is not None:
+            raise memories.store.refusal
+        notices = memories.files.absorb().notices
+        with memories.store.view() as connection:
+            return backup.contents(connection), len(restoring.purges(connection) - purges), notices
 
 
 def restore(world: World, planned: Planned, progress: Progress | None = None) -> Restored:
@@ -93,6 +97,15 @@ def restore(world: World, planned: Planned, progress: Progress | None = None) ->
     def told(what: str) -> backup.Step | None:
         return None if progress is None else lambda done, pages: progress(done, pages, what)
 
+    backups.make_directory(directory)
+    with restoring.alone(directory):
+        return _restore(world, place, planned, told)
+
+
+def _restore(world: World, place: Place, planned: Planned, told: Callable[[str], backup.Step | None]) -> Restored:
+    directory = _directory(place)
+    if planned.now is None:
+        _check_damaged(world)
     draft = restoring.draft(planned.source, directory, told("reading the backup"))
     try:
         with _turns(place, restoring.folders(draft), world) as shown:
@@ -110,6 +123,13 @@ def restore(world: World, planned: Planned, progress: Progress | None = None) ->
         with suppress(PlaceRefused):
             files = memories.files.preview()
     return Restored(planned, putting.seq, putting.before, putting.aside, back, files)
+
+
+def _check_damaged(world: World) -> None:
+    """Raises Conflict where the database, which could not be used, has been mended meanwhile."""
+    with suppress(StoreDamaged):
+        _look(world, frozenset())
+        raise Conflict("the database was mended meanwhile; nothing was changed", hint="run the command again")
 
 
 class _Putting:
@@ -147,12 +167,13 @@ class _Putting:
     def _put(self, reader: Link, before: str, keeping: backup.Step | None, putting: backup.Step | None) -> None:
         known = reader.connection.pragma("data_version")
         now = self._keep(reader, before, keeping)
-        self._calm(now, before)
 
         def locked() -> None:
+            last = now
             if reader.connection.pragma("data_version") != known:  # somebody wrote until just now: keep that too
                 backup.remove_copy(before)
-                self._keep(reader, before, None)
+                last = self._keep(reader, before, None)
+            self._calm(last, before)
 
         self.before = before
         restoring.put(self._path, self._draft, locked, putting)

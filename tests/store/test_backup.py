@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import subprocess
@@ -73,10 +74,15 @@ def test_what_lies_under_the_name_stays(store: Store, tmp_path: Path):
     assert target.read_text() == "mine"
 
 
-def test_what_a_killed_copy_left_gives_way(store: Store, tmp_path: Path):
-    (tmp_path / "copy.db.part").write_text("half")
-    copied(store, tmp_path / "copy.db")
-    assert not (tmp_path / "copy.db.part").exists()
+def test_what_a_killed_copy_left_gives_way_and_nothing_else_does(store: Store, tmp_path: Path):
+    for name in ("copy.db.77-0.part", "copy.db.77-0.part-journal", "copy.db.part", "copy.db.88-0.part", "x.99-0.part"):
+        (tmp_path / name).write_text("half")
+    with open(tmp_path / "copy.db.88-0.part") as going_on:
+        fcntl.flock(going_on, fcntl.LOCK_EX)
+        copied(store, tmp_path / "copy.db")
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"store", "copy.db", "copy.db.part", "copy.db.88-0.part", "x.99-0.part"}
+    assert len(backup.remove_parts(str(tmp_path))) == 2
 
 
 def test_a_copy_that_is_not_what_was_copied_never_gets_its_name(
@@ -134,6 +140,9 @@ def test_a_database_of_another_program_a_directory_and_a_link_are_no_copy(tmp_pa
     other = apsw.Connection(str(tmp_path / "other.db"))
     other.execute("CREATE TABLE store (id); INSERT INTO store VALUES ('x')")
     other.close()
+    os.mkfifo(tmp_path / "pipe.db")
+    with pytest.raises(StoreDamaged, match="not a regular file"), backup.opened(str(tmp_path / "pipe.db")):
+        pass
     with pytest.raises(StoreDamaged, match="no copy"), backup.opened(str(tmp_path / "other.db")) as connection:
         backup.identity(connection, "other.db")
     (tmp_path / "link.db").symlink_to(tmp_path / "other.db")

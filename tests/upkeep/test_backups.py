@@ -60,6 +60,24 @@ def test_keep_leaves_the_newest_and_whatever_is_not_a_backup_of_this_store(desk:
     assert left == {done.path, made[3], foreign, str(noise), str(before), str(mine)}
 
 
+def test_keep_leaves_what_was_just_made_where_the_clock_went_back(desk: Desk):
+    home, store = place(desk)
+    first = backups.back_up(desk.memories).path
+    ahead = backups.named(home, store, desk.world().clock() + 3_600_000_000)
+    backups.write(desk.memories, ahead)
+    done = backups.back_up(desk.memories, keep=1)
+    assert done.pruned.removed == (first,)
+    assert {one.path for one in backups.listed(home, store)} == {done.path, ahead}
+
+
+def test_a_backup_takes_away_what_a_killed_one_left(desk: Desk):
+    first = Path(backups.back_up(desk.memories).path)
+    left = first.with_name("2026-03-01T09-30-00.000001Z.db.77-0.part")
+    left.write_text("half")
+    second = backups.back_up(desk.memories).path
+    assert {str(path) for path in first.parent.iterdir()} == {str(first), second}
+
+
 def test_a_backup_in_a_place_of_ones_own(desk: Desk, tmp_path: Path):
     target = tmp_path / "copy.db"
     assert backups.back_up(desk.memories, str(target)).path == str(target)
@@ -77,6 +95,8 @@ def test_no_backup_goes_where_memories_or_databases_lie(desk: Desk, tmp_path: Pa
         desk.folder / "x.db",
         tmp_path / "link" / "x.db",
         Path(home, "stores", store, "x.db"),
+        desk.second().folder / "x.db",
+        desk.other("elsewhere").folder / "x.db",
         tmp_path,
         tmp_path / "absent" / "x.db",
     ):

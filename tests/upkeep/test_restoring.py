@@ -18,7 +18,7 @@ from memstore.store import jobs, leases, restoring, runs
 from memstore.store.ddl import migrations
 from memstore.store.migrate import schema_version
 from memstore.store.process import me
-from memstore.upkeep import backups
+from memstore.upkeep import backups, rebuilding
 from memstore.upkeep.restoring import Restored, plan, restore
 from tests.files.desk import Desk
 from tests.store.stores import check_witness, who
@@ -131,6 +131,49 @@ def _retire(desk: Desk, name: str) -> ChangeSet:
     head = desk.head(name)
     assert head is not None
     return ChangeSet("late", "test", desk.world().clock(), who(), (Retire(head.id, head.token),))
+
+
+def test_the_number_of_a_write_just_before_the_lock_is_not_given_again(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    desk.write("a", "At first.\n")
+    back_up(desk)
+    real: Callable[..., None] = restoring.put
+    numbers = []
+
+    def late(path: str, draft: str, locked: Callable[[], None], step: object) -> None:
+        numbers.append(desk.memories.store.apply(_retire(desk, "a")).seq)
+        real(path, draft, locked, None)
+
+    monkeypatch.setattr(restoring, "put", late)
+    assert put_back(desk, "latest").seq > numbers[0]
+
+
+def test_two_restores_do_not_meet_and_a_mended_database_is_not_renamed(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    desk.write("a", "At first.\n")
+    back_up(desk)
+    monkeypatch.setattr(restoring, "_SECONDS", 0.05)
+    with restoring.alone(str(database(desk).parent)), pytest.raises(StoreBusy, match="is restoring"):
+        put_back(desk, "latest")
+    path = database(desk)
+    desk.close()
+    sound = path.read_bytes()
+    path.write_bytes(b"not a database")
+    planned = plan(desk.world(), "latest", "latest")
+    damaged = rebuilding.damage(desk.world())
+    path.write_bytes(sound)  # by somebody else, while a person was asked
+    with pytest.raises(Conflict, match="mended meanwhile"):
+        restore(desk.world(), planned)
+    with pytest.raises(Conflict, match="is sound"):
+        rebuilding.rebuild(desk.world(), damaged)
+    assert [name for name in os.listdir(path.parent) if "damaged" in name] == []
+
+
+def test_a_backup_with_other_pages_is_restored(desk: Desk, tmp_path: Path):
+    desk.write("a", "At first.\n")
+    other = apsw.Connection(back_up(desk))
+    other.execute("PRAGMA page_size = 8192; VACUUM")
+    other.close()
+    put_back(desk, "latest")
+    assert desk.living() == ["a.md"]
 
 
 def test_a_restore_that_fails_leaves_everything_as_it_was(desk: Desk, monkeypatch: pytest.MonkeyPatch):
