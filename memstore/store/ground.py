@@ -95,7 +95,7 @@ def mount_of(path: str) -> Mount | None:
             text = file.read()
     except OSError:
         return None
-    return holding(parsed(text), _existing(os.path.realpath(path)))
+    return holding(parsed(text), existing(os.path.realpath(path)))
 
 
 def unsafe(path: str) -> Mount | None:
@@ -103,7 +103,7 @@ def unsafe(path: str) -> Mount | None:
     if not sys.platform.startswith("linux"):
         return None
     try:
-        if quick.is_disk(os.stat(_existing(path)).st_dev):
+        if quick.is_disk(os.stat(existing(path)).st_dev):
             return None
     except OSError:
         return None
@@ -118,7 +118,7 @@ def check(directory: str) -> None:
         raise GroundRefused(directory, mount.kind, mount.point, mount.source)
 
 
-def _existing(path: str) -> str:
+def existing(path: str) -> str:
     """The path, or the nearest directory above it that is there."""
     while not os.path.lexists(path) and os.path.dirname(path) != path:
         path = os.path.dirname(path)

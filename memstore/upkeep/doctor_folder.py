@@ -145,7 +145,8 @@ def _noticed(notice: str) -> Finding:
 def _claim(folder: Folder, place: Place) -> Iterator[Finding]:
     try:
         claim = read_claim(folder)
-        if claim is not None and place.store is not None and claim.store != place.store:
+        other = claim is not None and claim.root != place.root.path and os.path.isdir(claim.root)
+        if claim is not None and claim.store != place.store and (place.store is not None or other):
             raise FolderTaken(folder.path, claim.root or claim.store, place.root.path)
     except MemstoreError as error:
         yield Finding(CLAIM, "error", str(error), _NEVER_TOLD, error.hint)

@@ -11,6 +11,8 @@ from memstore.core.findings import Finding, Severity
 from memstore.core.ids import is_uuid
 from memstore.core.settings import KEYS, Settings
 from memstore.errors import EngineTooOld, MemstoreError, Moved, SettingRefused
+from memstore.files.claim import read_claim
+from memstore.files.folder import Folder
 from memstore.place import find_place, locate
 from memstore.store import ground, spool
 from memstore.store.connection import check_engine
@@ -58,7 +60,7 @@ def place(scene: Scene) -> Iterator[Finding]:
     if scene.place.store is None and not scene.lacks:
         folder = scene.place.placement.directory
         what = f"there is no store for {scene.place.root.path} yet"
-        if os.path.isdir(folder):
+        if os.path.isdir(folder) and os.listdir(folder) and not _is_of_another(folder, scene.place.root.path):
             yield Finding(
                 "place", "note", f"{what}, but there are files in {folder}", why, "`memstore sync` takes them in"
             )
@@ -76,6 +78,19 @@ def place(scene: Scene) -> Iterator[Finding]:
         yield Finding(
             "place", "warning", scene.place.refusal, "agents do not see the memories there", "`memstore trust`"
         )
+
+
+def _is_of_another(directory: str, root: str) -> bool:
+    """Whether a folder's claim is another project's, so that its files are not taken in here."""
+    try:
+        folder = Folder.open(directory)
+        if folder is None:
+            return False
+        with folder:
+            claim = read_claim(folder)
+    except MemstoreError:
+        return False  # the look at the folder tells
+    return claim is not None and claim.root != root and os.path.isdir(claim.root)
 
 
 def permissions(scene: Scene) -> Iterator[Finding]:
@@ -141,7 +156,7 @@ def space(scene: Scene) -> Iterator[Finding]:
     """The room that is left where the store lies."""
     where = scene.directory or scene.home
     assert where is not None
-    found = os.statvfs(where if os.path.isdir(where) else os.path.dirname(where))
+    found = os.statvfs(ground.existing(where))  # of a home that nobody has used yet
     free = found.f_bavail * found.f_frsize
     why = "without room nothing is written, not even that something is deleted"
     if found.f_bavail == 0 or (found.f_files and found.f_favail == 0):

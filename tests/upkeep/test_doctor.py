@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -430,6 +431,28 @@ def test_a_schema_that_is_not_what_its_number_says_refuses_every_command(shop: D
     plant(shop, "PRAGMA user_version = 5")
     with pytest.raises(StoreDamaged, match="not made as its schema's number says"):
         shop.open()
+
+
+def test_on_a_machine_that_is_new_nothing_is_the_matter(desk: Desk, tmp_path: Path):
+    desk.variables["MEMSTORE_HOME"] = str(tmp_path / "none" / "of" / "these" / "is there")
+    assert not [one for one in look(desk).findings if one.severity != "note"]
+
+
+def test_the_folder_of_another_project_is_not_said_to_be_taken_in(shop: Desk, tmp_path: Path):
+    place = tmp_path / "new"
+    (place / ".git").mkdir(parents=True)
+    world = replace(shop.world(), cwd=str(place))
+    folder = Path(dict(examine(world).facts)["folder"].partition(" (on ")[0])
+    folder.mkdir(parents=True)
+    assert [one.what for one in examine(world).findings if one.check == "place"] == [
+        f"there is no store for {place} yet"
+    ]
+    (folder / "a.md").write_text(topic("a"))
+    assert [one.mend for one in examine(world).findings if one.check == "place"] == ["`memstore sync` takes them in"]
+    claim = {"version": 1, "store": STORE, "root": str(shop.world().cwd)}
+    (folder / ".memstore").write_text(json.dumps(claim))
+    seen = {one.check: one for one in examine(world).findings}
+    assert seen["place"].mend == "the first write makes one" and seen["folder-claim"].severity == "error"
 
 
 def test_what_mends_modes_and_owners_can_be_copied_to_a_shell(shop: Desk, tmp_path: Path):
