@@ -159,7 +159,9 @@ class Import:
                 self.plan.shown.append(ShownRow(name, head.id, head.version, content))
             return
         if head is not None and (
-            self._absorber.stored_value(head).had(calm(content)) or (row is not None and row.content == content)
+            self._absorber.stored_value(head).had(calm(content))
+            or (row is not None and row.content == content)
+            or reader.in_conflict(self._connection, head.id, content)
         ):
             self._older.append(name)
             return

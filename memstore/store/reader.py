@@ -341,6 +341,17 @@ def had_anywhere(connection: apsw.Connection, content: bytes) -> bool:
     return bool(row and row[0])
 
 
+def in_conflict(connection: apsw.Connection, memory: str, content: bytes) -> bool:
+    """Whether this very text is kept beside a memory, and nobody has decided yet."""
+    row = one(
+        connection,
+        "SELECT EXISTS (SELECT 1 FROM conflict c JOIN memory m ON m.pk = c.memory JOIN text t ON t.id = c.theirs"
+        " WHERE c.resolved IS NULL AND m.id = ? AND t.digest = ?)",
+        (memory, fingerprint(content)),
+    )
+    return bool(row and row[0])
+
+
 def paths(connection: apsw.Connection, shelf: Shelf) -> dict[str, str]:
     """The id of each living memory of a shelf, by the collision key of its path."""
     rows = connection.execute(

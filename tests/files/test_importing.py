@@ -181,6 +181,8 @@ def test_without_a_common_ancestor_both_texts_are_kept(desk: Desk, tmp_path: Pat
     assert desk.text("a").endswith("mine\n")
     assert [conflict.theirs for conflict in desk.memories.store.conflicts()] == [topic("a", body="theirs\n").encode()]
     bring(desk, source)
+    source.rename(tmp_path / "moved")
+    assert bring(desk, tmp_path / "moved").older == ("a.md",)
     assert len(desk.memories.store.conflicts()) == 1
 
 
