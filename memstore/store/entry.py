@@ -6,6 +6,7 @@ import errno
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from memstore.core.ids import is_uuid
@@ -115,8 +116,26 @@ def unreadable(path: str, reason: str) -> PlaceRefused:
     """The refusal of a file of the home that is damaged: it is named and left as it is."""
     return PlaceRefused(
         f"{path} cannot be used: {reason}",
-        hint="it is left as it is: put back a good copy, or move it away and run `memstore link`",
+        hint="it is left as it is: put back a good copy, or move it away and run " + _instead(path),
     )
+
+
+def _instead(path: str) -> str:
+    """The command that makes a file of the home anew."""
+    home, kind = os.path.split(os.path.dirname(path))
+    if kind != "roots":
+        return "`memstore trust` again" if kind == "trust" else "`memstore install claude`"
+    named: set[object] = set()
+    for name in json_names(os.path.join(home, kind)):
+        with suppress(OSError, ValueError, RecursionError, AttributeError, TypeError):
+            content = json.loads(read_bounded(os.path.join(home, kind, name), _LARGEST))
+            named.update((content.get("store"), *content.get("replaced", ())))
+    with suppress(OSError):
+        stores = [name for name in sorted(os.listdir(os.path.join(home, "stores"))) if is_uuid(name)]
+        free = [store for store in stores if store not in named]
+        if free:
+            return f"`memstore link {free[0]}` in its repository" + "".join(f" (or {store})" for store in free[1:5])
+    return "`memstore sync` in its repository"
 
 
 def refusal(what: str, error: OSError) -> Mendable:

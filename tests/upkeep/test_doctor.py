@@ -19,6 +19,7 @@ import pytest
 
 from memstore.core.findings import Finding
 from memstore.errors import StoreBusy, StoreDamaged
+from memstore.place import find_place
 from memstore.store import examining, ground, quick, settings
 from memstore.store.inbox import Arrival
 from memstore.store.spool import put as spool
@@ -436,6 +437,17 @@ def test_a_schema_that_is_not_what_its_number_says_refuses_every_command(shop: D
 def test_on_a_machine_that_is_new_nothing_is_the_matter(desk: Desk, tmp_path: Path):
     desk.variables["MEMSTORE_HOME"] = str(tmp_path / "none" / "of" / "these" / "is there")
     assert not [one for one in look(desk).findings if one.severity != "note"]
+
+
+def test_a_registry_file_that_cannot_be_read_is_mended_by_the_command_that_is_named(shop: Desk):
+    (entry,) = (home(shop) / "roots").iterdir()
+    entry.write_text("{")
+    store = database(shop).parent.name
+    assert f"`memstore link {store}`" in found(shop)["registry"].mend
+    assert f"`memstore link {store}`" in found(shop)["place"].mend
+    entry.unlink()
+    find_place(shop.world()).home.link(find_place(shop.world()).root.path, store, shop.world().clock())
+    assert found(shop) == {}
 
 
 def test_the_folder_of_another_project_is_not_said_to_be_taken_in(shop: Desk, tmp_path: Path):
