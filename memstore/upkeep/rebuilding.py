@@ -66,10 +66,13 @@ class Rebuilt:
 def damage(world: World) -> str:
     """What is wrong with the database. Raises Conflict where it is sound, StoreNewer and kin as opening does."""
     place = registered(find_place(world), world, make=False)
+    assert place.store_directory is not None
+    path = os.path.join(os.path.realpath(place.store_directory), DATABASE)
     try:
-        with Memstore.open(world=world, make=False) as memories:
-            path = memories.store.path
-        found = _unsound(path)
+        found = _ill_made(path)
+        if not found:
+            Memstore.open(world=world, make=False).close()  # which brings an older schema up to date
+            found = _unsound(path)
     except StoreDamaged as error:
         return str(error)
     if found:
@@ -80,14 +83,27 @@ def damage(world: World) -> str:
     )
 
 
+def _ill_made(path: str) -> list[str]:
+    """What the database has not that its schema's number says: no command can be sure to open it."""
+    if not os.path.lexists(path) or os.lstat(path).st_size == 0:
+        return []  # opening it says so
+    link = examining.open_for_look(path)
+    try:
+        with link.reading() as connection:
+            return examining.makeup(connection)
+    finally:
+        link.leave()
+
+
 def _unsound(path: str) -> list[str]:
-    """What a look at all pages, references and texts finds, on a fresh connection."""
+    """What a look at all pages, references, texts and memories finds, on a fresh connection."""
     link = examining.open_for_look(path)
     try:
         with link.reading() as connection:
             found = examining.integrity(connection) or examining.references(connection)
             if not found:
                 backup.check_texts(connection, path)
+                found = [f"{name} is not what its newest version says" for name in examining.heads(connection)]
             return found
     finally:
         link.leave()

@@ -183,6 +183,29 @@ def test_h22_d_a_foreign_log_takes_nothing_from_a_sound_database(desk: Desk):
     assert desk.living() == ["a.md"]
 
 
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("DROP TABLE lease", "table lease is missing"),
+        ("DROP TABLE shown", "table shown is missing"),
+        ("PRAGMA user_version = 5", "of a later schema"),
+        ("UPDATE memory SET description = 'x' WHERE path = 'note-1.md'", "note-1.md is not what its newest version"),
+    ],
+)
+def test_what_the_doctor_names_rebuilding_for_is_rebuilt(desk: Desk, statement: str, told: str):
+    texts = filled(desk)
+    desk.memories.close()
+    connection = apsw.Connection(desk.memories.store.path)
+    connection.execute(f"PRAGMA foreign_keys = OFF; {statement}").fetchall()
+    connection.close()
+    assert told in rebuilding.damage(desk.world())
+    done = rebuilt(desk)
+    desk.memories = desk.open()
+    assert set(texts.values()) <= everything(desk, done)
+    with pytest.raises(Conflict, match="is sound"):
+        rebuilding.damage(desk.world())
+
+
 def test_a_rebuild_that_was_interrupted_goes_on(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     texts = filled(desk)
     path = Path(desk.memories.store.path)
