@@ -77,6 +77,11 @@ def copy(database: str, target: str, progress: Progress | None = None) -> None:
         raise
 
 
+def sweep_home(home: str) -> None:
+    """The same for whoever makes no copy."""
+    sweep(os.path.join(home, _DIRECTORY))
+
+
 def sweep(above: str) -> None:
     """Takes away what killed commands have left behind: nobody holds it any more."""
     for name in _names(above):

@@ -26,6 +26,7 @@ from memstore.store.purging import Connection, Reach
 from memstore.store.purging_before import forget_before
 from memstore.upkeep.purging_files import (
     absorb,
+    clear_beside,
     elsewhere,
     folders,
     others,
@@ -139,9 +140,9 @@ def purge(
     needles = wanted.secret.forms if wanted.secret is not None else _clues(memories, wanted)
     seq, taken, report = _forget(memories, wanted, reason)
     tell(1, 3, "cleaning the database")
-    notices = []
+    notices = clear_beside(memories, wanted.secret)
     if wanted.secret is not None:
-        notices = redact_logs(memories, wanted.secret)
+        notices += redact_logs(memories, wanted.secret)
         remove_emptied(memories, wanted.secret)
         stores = elsewhere(memories, wanted.secret)
         if stores:
@@ -174,6 +175,16 @@ def finish(memories: Memstore) -> tuple[list[tombstones.Tombstone], MemstoreErro
     with memories.store.view() as connection:
         waiting = tombstones.unswept(connection)
     return waiting, sweeping.sweep(memories.store, memories.world.pause).trouble
+
+
+def found_copies(memories: Memstore) -> tuple[str, ...]:
+    """The copies of the database that memstore made: backups, those of before a new schema, damaged ones."""
+    return tuple(sweeping.copies(memories.store, memories.place.home.path))
+
+
+def delete_copies(paths: Sequence[str]) -> tuple[str, ...]:
+    """Deletes them. Returns those that are gone by that."""
+    return remove(paths)
 
 
 def _forget(memories: Memstore, wanted: Wanted, reason: str) -> tuple[int | None, dict[str, int], SyncReport | None]:

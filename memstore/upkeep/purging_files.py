@@ -13,12 +13,15 @@ from memstore.files.folder import Folder
 from memstore.files.in_place import InPlace
 from memstore.files.redact import redact as redact_file
 from memstore.files.sync import Sync
-from memstore.store import spool
+from memstore.store import snapshot, spool
 from memstore.store.entry import Entry
+from memstore.store.plainfile import read_bounded, replace_whole
 from memstore.upkeep.searching import search_files
 from memstore.working import folders_of, sync_in
 
 _LOGS = "logs"
+
+_LONGEST = 16 * 1024 * 1024
 
 _OF_STORES = ("stores", "backups", "salvage")
 """Directories of the home that have one for each store."""
@@ -74,6 +77,25 @@ def redact_logs(memories: Memstore, secret: Secret) -> list[str]:
         except MemstoreError as error:
             troubles.append(f"the logs in {path} could not be changed: {error}")
     return troubles
+
+
+def clear_beside(memories: Memstore, secret: Secret | None) -> list[str]:
+    """Takes away copies that killed commands have left, and the secret out of the lines that were typed into the
+    database's shell. Returns what could not be changed, and why."""
+    from memstore.store.shell import history_file
+
+    home = memories.place.home.path
+    snapshot.sweep_home(home)
+    path = history_file(home)
+    if secret is None or not os.path.lexists(path):
+        return []
+    try:
+        content = read_bounded(path, _LONGEST)
+        if secret.within(content):
+            replace_whole(path, secret.out_of(content))
+    except OSError as error:
+        return [f"{path} could not be changed: {error.strerror}"]
+    return []
 
 
 def remove_emptied(memories: Memstore, secret: Secret) -> None:

@@ -16,7 +16,7 @@ from memstore.core.forgetting import secret_of
 from memstore.core.plan import Wanted as Text
 from memstore.errors import Conflict, DiskFull, NotFound, PlaceRefused, StoreBusy
 from memstore.store import purging as rows
-from memstore.store import tombstones
+from memstore.store import snapshot, tombstones
 from memstore.upkeep import backups, purging
 from memstore.upkeep.purging import Purged, Wanted
 from tests.files.desk import Desk, topic
@@ -152,6 +152,18 @@ def test_backups_and_other_copies_are_named_and_deleted_only_when_asked(desk: De
     again = purge(desk, secret=SECRET, with_copies=True)
     assert again.seq is None and again.removed == (copy,) and again.whole
     assert holding(desk, SECRET) == []
+
+
+def test_what_other_commands_left_in_the_home_goes_too(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    desk.write("key", f"The key is {SECRET}.\n")
+    home = Path(desk.memories.place.home.path)
+    (home / "shell_history").write_text(f"select 1;\nselect '{SECRET}';\n")
+    left = home / "snapshots" / "db-left"
+    left.mkdir(parents=True)
+    (left / "snapshot.db").write_text(SECRET)
+    monkeypatch.setattr(snapshot, "_YOUNG", -1)
+    assert purge(desk, secret=SECRET).whole
+    assert (home / "shell_history").read_text() == "select 1;\nselect '[purged]';\n"
 
 
 def test_another_store_of_the_same_home_is_named_and_stays(desk: Desk):
