@@ -94,6 +94,8 @@ def complete(program: click.Group) -> None:
 
 def _answer(asked: ShellComplete, program: click.Group) -> str:
     args, incomplete = asked.get_completion_args()
+    if asked.name == "bash":  # it takes `--rule=date` for three words
+        args = [word for at, word in enumerate(args) if word != "=" or not at or not args[at - 1].startswith("--")]
     context = click.Context(program)
     for word in args:
         command = program.get_command(context, word)
@@ -125,7 +127,8 @@ def _names(ctx: click.Context) -> list[str]:
     from memstore.place import find_place
 
     options = ctx.find_root().params
-    folder = find_place(State(options.get("directory"), agent=options.get("agent") or "").world()).folder
+    directory = os.path.expanduser(options.get("directory") or "")  # a shell hands over what is typed
+    folder = find_place(State(directory or None, agent=options.get("agent") or "").world()).folder
     if folder is None:
         return []
     handle = walk.open_directory(None, os.path.realpath(folder))

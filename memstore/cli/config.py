@@ -152,7 +152,7 @@ def _check_person(world: World, key: Key) -> None:
     if key.personal and variable is not None:
         raise NotTrusted(
             f"{key.name} is a person's to set, and ${variable} says that an agent runs this",
-            hint=f"run `memstore config set {key.name} VALUE` in a terminal of your own",
+            hint=f"run `memstore config set {key.name} VALUE`, or `unset`, in a terminal of your own",
         )
 
 

@@ -52,6 +52,8 @@ def lint(
     exit code is 8 where there are warnings.
     """
     rules = [rule for rule in RULES if rule in (only or RULES) and rule not in ignore]
+    if not rules:
+        raise click.UsageError("no rule is left to look by: --ignore takes out all that --rule names")
     if listed:
         _tell_rules(state, rules)
         return
@@ -59,8 +61,9 @@ def lint(
     if state.json:
         _emit(state, linted, doubts)
     elif shape == "github":
+        top = state.world().environment.get("GITHUB_WORKSPACE", "")
         for one in linted.remarks:
-            state.say(_for_github(one))
+            state.say(_for_github(one, _in_repository(one.path, state.cwd(), top)))
     else:
         _tell(state, linted)
     if linted.remarks and not exit_zero:
@@ -70,7 +73,7 @@ def lint(
 def _look(state: State, names: Sequence[str], rules: Collection[str]) -> tuple[Linted, list[str]]:
     from memstore.upkeep.linting import lint_paths, lint_store
 
-    on_disk = [name for name in names if os.path.lexists(state.path(name))]
+    on_disk = [name for name in names if name and os.path.lexists(state.path(name))]
     if on_disk and len(on_disk) < len(names):
         other = next(name for name in names if name not in on_disk)
         raise click.UsageError(
@@ -84,7 +87,7 @@ def _look(state: State, names: Sequence[str], rules: Collection[str]) -> tuple[L
                 linted = lint_store(memories, names, rules, progress)
                 doubts = tell_doubts(state, memories)
     for path, reason in linted.skipped:
-        state.note(f"not looked through: {path}: {reason}")
+        state.note(printable(f"not looked through: {path}: {reason}"))
     return linted, doubts
 
 
@@ -131,8 +134,15 @@ def _emit(state: State, linted: Linted, doubts: Sequence[str]) -> None:
     state.emit("lint", shape)
 
 
-def _for_github(one: Remark) -> str:
+def _in_repository(path: str, cwd: str, top: str) -> str:
+    """The path as it is from the top of what GitHub checked out, wherever the command runs; as given elsewhere."""
+    whole = os.path.normpath(os.path.join(cwd, path))
+    base = top if os.path.isabs(top) and os.path.commonpath((top, whole)) == os.path.normpath(top) else cwd
+    return os.path.relpath(whole, base) if os.path.lexists(whole) else path
+
+
+def _for_github(one: Remark, path: str) -> str:
     """A workflow command; what would end it, or a value in it, is written as its code."""
-    path = printable(one.path).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
+    path = printable(path).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
     text = printable(f"{one.what}; {RULES[one.rule].why}. {one.mend}").replace("%", "%25")
     return f"::warning file={path},line={one.line},title=memstore lint {one.rule}::{text}"

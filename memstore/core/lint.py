@@ -61,7 +61,9 @@ LONGEST_POINTER: Final = 200
 _MOST: Final = 20
 """Remarks of one rule on one memory; the last one says how many more there are."""
 _SHOWN = 60
-_WIKI = re.compile(r"\[\[([^\[\]\n]{1,200})\]\]")
+_NO_TEXT = frozenset({"not UTF-8", "a NUL character"})
+"""Problems of a header that are those of the whole file."""
+_WIKI = re.compile(r"(?<![A-Za-z0-9_)\]])\[\[([^\[\]\n]{1,200})\]\]")
 _NO_LINK = re.compile(r"[$\"=;<>]|^-\w |^[\W\d_]+$")
 _IGNORE = re.compile(r"<!--\s*memstore-lint:\s*ignore\b([^>]{0,500}?)-->")
 _MARKED = re.compile(r"<U\+([0-9A-F]{4,6})>")
@@ -164,6 +166,8 @@ def _header(text: Text) -> Iterator[Remark]:
     document, path = text.document, text.path
     for problem in document.problems:
         mend = "correct that line by hand" if document.has_header else "close the header with a line of ---"
+        if problem.reason in _NO_TEXT:
+            mend = "save it as plain text in UTF-8"
         yield Remark(path, problem.line, "header", f"it cannot be read: {problem.reason}", mend)
     if not document.has_header:
         if not document.problems:
@@ -281,7 +285,12 @@ def _recorded(text: Text, around: Around) -> Iterator[Remark]:
 
 
 def _whole(text: Text) -> Iterator[Remark]:
-    yield from _unsafe(text.path, text.content.decode("utf-8", "replace"))
+    told = False
+    binary = any(problem.reason in _NO_TEXT for problem in text.document.problems)
+    for one in _unsafe(text.path, text.content.decode("utf-8", "replace")):
+        if not (binary and told and one.rule == "unseen"):  # there it would be said of each line
+            yield one
+        told |= one.rule == "unseen"
 
 
 def _unsafe(path: str, content: str) -> Iterator[Remark]:

@@ -22,11 +22,12 @@ LABELS: Final[dict[Part, str]] = {
     ),
     "how": (
         "how to apply|how to use(?: it)?|how|applies(?: to| when)?|applied|when(?: to apply| it applies| it holds)?"
-        "|apply|what follows|consequences?|next steps?|so wenden|wie anwenden|anwendung|anwenden|folge|wann"
+        "|where(?: to apply| it applies| it holds)?|apply|applicability|scope|usage|in practice|what to do"
+        "|what follows|consequences?|next steps?|so wenden|wie anwenden|anwendung|anwenden|folge|wann"
         "|comment appliquer|application|quand|cómo aplicar(?:lo|la)?|aplicación|cuándo|como aplicar|quando"
-        "|come applicare|как применять|применение|когда|如何应用|如何應用|如何使用|怎么用|怎么做|怎麼做|应用方式"
-        "|应用|應用|使用方法|使用方式|适用范围|适用场景|适用|適用|做法|何时适用|何時適用|何时|適用方法|適用範囲"
-        "|使い方|どう使う|いつ|적용 방법|적용|사용법|언제"
+        "|come applicare|как применять|применение|когда|如何|怎么|怎麼|怎样|怎樣|应用方式|应用场景|應用場景"
+        "|应用|應用|使用方法|使用方式|适用范围|适用场景|适用|適用|做法|操作|执行|執行|何时|何時|適用方法|適用範囲"
+        "|使い方|やり方|どう|いつ|적용 방법|적용|사용법|사용 방법|어떻게|언제"
     ),
 }
 """What stands before the reason, and before when it holds."""
@@ -54,9 +55,11 @@ _FILLING = re.compile(
 
 def _labelled(names: str) -> re.Pattern[str]:
     return re.compile(
-        rf"(?:{_START}[*_]{{0,3}}(?:{names})\b[^:：\n*_.]{{0,30}}[*_]{{0,3}}[ \t]*[:：][*_]{{0,3}}"
-        rf"|(?:\*\*|__)(?:{names})(?:[ \t]*[:：][ \t]*(?:\*\*|__)|(?:\*\*|__)[ \t]*[:：]?)"
-        rf"|^[ \t]*\#{{1,6}}[ \t]+(?:\d+[.)]?[ \t]+)?(?:{names})[ \t]*[:：?？]?[ \t\r]*$)(?P<rest>[^\n]*)",
+        rf"(?:{_START}[*_]{{0,3}}(?:{names})(?:\b|(?<=[^\x00-\x7f]))[^:：\n*_.]{{0,30}}[*_]{{0,3}}"
+        r"[ \t]*[:：][*_]{0,3}"
+        rf"|(?:\*\*|__)(?:{names})(?:[ \t]*[:：?？][ \t]*(?:\*\*|__)|(?:\*\*|__)[ \t]*[:：]?)"
+        rf"|^[ \t]*\#{{1,6}}[ \t]+(?:\d+[.)]?[ \t]+)?(?:{names})"
+        rf"(?:[ \t]+(?:this|it|that|we)\b[^:：?\n]{{0,30}})?[ \t]*[:：?？]?[ \t\r]*$)(?P<rest>[^\n]*)",
         re.IGNORECASE | re.MULTILINE,
     )
 

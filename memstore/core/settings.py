@@ -124,7 +124,10 @@ def key_of(name: str) -> Key:
     """The setting of that name. Raises SettingRefused, which lists those that there are."""
     key = KEYS.get(name)
     if key is None:
-        raise SettingRefused(f"there is no setting {name[:80]!r}", hint=f"there are {', '.join(KEYS)}")
+        from difflib import get_close_matches  # most settings are named rightly
+
+        meant = "".join(f"did you mean {near}? " for near in get_close_matches(name[:80], KEYS, 1))
+        raise SettingRefused(f"there is no setting {name[:80]!r}", hint=f"{meant}there are {', '.join(KEYS)}")
     return key
 
 
@@ -163,7 +166,8 @@ def _read(key: Key, text: str) -> Value | None:
         case "text":
             return text if _WORD.fullmatch(text) else None
         case "path":
-            return text if 0 < len(text) <= 1_000 and text.isprintable() else None
+            whole = text.startswith("/") or "/" not in text  # no path from wherever it happens to run
+            return text if 0 < len(text) <= 1_000 and text.isprintable() and whole else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ def _below(path: str, given: str, skipped: dict[str, str]) -> Iterator[_Folder]:
         files = {name[len(each) :]: os.path.join(given, name) for name in parts[each]}
         if each:
             files[INDEX_NAME] = os.path.join(given, each, INDEX_NAME)
-        yield _Folder(os.path.join(top, each).rstrip("/"), files)
+        yield _Folder(os.path.join(top, each).rstrip("/") or "/", files)
 
 
 def _longest(tops: Collection[str], name: str) -> str:

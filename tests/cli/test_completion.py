@@ -93,6 +93,15 @@ def test_other_directories_are_asked_for_by_their_option(ask: Ask, run: Run, rep
     assert ask("-C", str(repo), "show", "h", at=tmp_path) == ["plain,here"]
 
 
+@pytest.mark.usefixtures("memories")
+def test_words_come_as_they_are_typed(ask: Ask, repo: Path, home: Path):
+    (home / "a b").symlink_to(repo)
+    for typed in ("~/'a b'", "~/a\\ b", f'"{home}/a b"'):
+        assert ask("-C", typed, "show", "staging-p", at=Path("/")) == ["plain,staging-port"]
+    assert ask("lint", "--rule", "=", "da") == ["plain,date"]  # as bash takes it apart
+    assert ask("lint", "--rule", "=", "date", "staging-p") == ["plain,staging-port"]
+
+
 def test_where_there_is_nothing_nothing_is_made_and_nothing_said(ask: Ask, tmp_path: Path):
     before = sorted(tmp_path.rglob("*"))
     assert ask("show", "st") == []

@@ -69,6 +69,31 @@ def test_for_github_each_warning_is_a_command_that_no_text_ends(run: Run, repo: 
     assert [line.partition(" ")[0] for line in found.out.split("\n")] == ["::warning", "::warning", ""]
 
 
+def test_for_github_a_path_begins_at_the_top_of_what_was_checked_out(
+    run: Run, repo: Path, monkeypatch: pytest.MonkeyPatch
+):
+    place = repo / "sub" / "memory"
+    place.mkdir(parents=True)
+    (place / "a.md").write_text("---\nname: x\ndescription: what it is about\ntype: user\n---\nSince yesterday.\n")
+    for top, path in ((str(repo), "sub/memory/a.md"), ("/nowhere", "memory/a.md"), (".", "memory/a.md")):
+        monkeypatch.setenv("GITHUB_WORKSPACE", top)
+        assert run("lint", "./memory", "--format", "github", at=repo / "sub").out.startswith(f"::warning file={path},")
+
+
+def test_an_empty_argument_is_no_directory_and_no_rule_left_is_said(run: Run, repo: Path):
+    (repo / "one.md").write_text("Since yesterday.")
+    assert run("lint", "").code in (2, 3)
+    refused = run("lint", "one.md", "--rule", "date", "--ignore", "date")
+    assert (refused.code, "no rule is left" in refused.err) == (2, True)
+
+
+def test_a_name_of_two_lines_is_told_in_one(run: Run, repo: Path):
+    place = repo / "memory"
+    place.mkdir()
+    (place / "a\nnot looked through: b.md").write_text("x")
+    assert "not looked through: memory/a\\nnot looked through: b.md: " in run("lint", "memory").err
+
+
 def test_rules_are_listed_with_their_reasons(run: Run):
     listed = run("lint", "--rules")
     assert (listed.code, listed.out.count("\n")) == (0, len(RULES))
@@ -106,6 +131,8 @@ def test_the_hook_for_pre_commit_calls_a_command_that_there_is(run: Run, pytestc
         assert looked_at.search(path), path
     for path in ("README.md", "docs/memory.md", "memory/a.txt", "mymemory/a.md"):
         assert not looked_at.search(path), path
+    left_out = re.compile(hooks[0]["exclude"])
+    assert left_out.search("src/memory/README.md") and not left_out.search("memory/a.md")
 
 
 def test_an_agents_own_memory_is_looked_through_by_name(run: Run, repo: Path):

@@ -114,6 +114,7 @@ def test_links_that_lead_nowhere(link: str):
         "if [[ -f nowhere ]]; then",
         'if [[ "$x" == y ]]; then',
         "[[1, 2]]",
+        "`a` is df[[column]] of R, cells[[i]]",
         "[[tool.mypy.overrides]]",
         "`[[nowhere]]`",
         "```\n[[nowhere]] [x](nowhere.md)\n```",

@@ -29,6 +29,9 @@ WHY = [
     "**Pourquoi :** c'était cassé",
     "**Motivo:** se rompió",
     "**Почему:** сломалось",
+    "**Why?** it broke twice",
+    "### Why it matters\nit broke twice",
+    "为什么要这样：之前锁文件冲突",
 ]
 NO_WHY = ["Use bun.", "Why not use bun?", "whyever: x", "The reason is a good one", "| why | x |", "How: by hand", ""]
 HOW = [
@@ -42,6 +45,13 @@ HOW = [
     "**適用方法:** すべて",
     "**적용:** 모든 패키지",
     "**Anwendung:** in jedem Paket",
+    "**Where it applies:** packages",
+    "**Scope:** packages",
+    "### How to apply this\npackages",
+    "**应用场景：**所有包",
+    "如何执行：所有包",
+    "**どう適用するか：**すべて",
+    "**어떻게 적용:** 모든 패키지",
 ]
 
 

@@ -91,6 +91,7 @@ def test_a_value_is_read_as_a_person_means_it(name: str, text: str, value: Value
         ("model.notes", "two words", "it is 1 to 200 ASCII characters without a space"),
         ("model.notes", "a\nb", "it is 1 to 200 ASCII characters without a space"),
         ("model.notes", "\ud800", "it is 1 to 200 ASCII characters without a space"),
+        ("claude", "bin/claude", "it is a name, or a whole path, of at most 1000 characters"),
     ],
 )
 def test_what_is_refused_says_what_is_allowed(name: str, text: str, said: str):
@@ -103,7 +104,7 @@ def test_a_setting_that_there_is_not_names_those_that_there_are():
     for ask in (key_of, Settings().get, Settings().origin_of):
         with pytest.raises(SettingRefused, match=r"there is no setting 'extract\.evry'") as refused:
             ask("extract.evry")
-        assert "extract.every, " in refused.value.hint
+        assert "did you mean extract.every? there are " in refused.value.hint
 
 
 def test_the_environment_counts_before_the_store_the_store_before_the_user_and_the_user_before_the_default():

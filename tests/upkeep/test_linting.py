@@ -132,6 +132,7 @@ def test_bytes_of_all_kinds_are_no_reason_to_stop(folder: Path):
     (folder / "empty.md").write_bytes(b"")
     found = lint(folder)
     assert {"./bad.md", "./empty.md"} <= {one.path for one in found.remarks}
+    assert [one.rule for one in found.remarks if one.path == "./bad.md"].count("unseen") == 1
 
 
 def test_only_rules_that_are_asked_for_are_told(folder: Path):
