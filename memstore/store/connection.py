@@ -102,7 +102,7 @@ class Link:
                 connection.execute("COMMIT")
             except BaseException as error:
                 self._roll_back()
-                if isinstance(error, apsw.Error):
+                if isinstance(error, (apsw.Error, UnicodeDecodeError)):
                     raise self._translated(error) from error
                 raise
             # A commit into a file that nobody sees any more must not be acknowledged.
@@ -123,7 +123,7 @@ class Link:
                 yield self.connection
             finally:
                 self._roll_back()
-        except apsw.Error as error:
+        except (apsw.Error, UnicodeDecodeError) as error:
             raise self._translated(error) from error
 
     def close(self) -> None:
@@ -175,7 +175,9 @@ class Link:
         except apsw.Error:
             self.close()
 
-    def _translated(self, error: apsw.Error) -> MemstoreError:
+    def _translated(self, error: apsw.Error | UnicodeDecodeError) -> MemstoreError:
+        if isinstance(error, UnicodeDecodeError):  # SQLite takes any bytes for text, and its own check does, too
+            return _damaged(self.path, f"a text in it is not UTF-8: {error.reason}")
         if isinstance(error, apsw.SQLError):
             try:
                 self._check_schema()
@@ -309,13 +311,17 @@ def translated(error: apsw.Error, path: str) -> MemstoreError:
     if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError)):
         return StoreReadOnly(f"the store {path} cannot be written: it is read-only", hint=READ_ONLY_HINT)
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
-        return StoreDamaged(
-            f"{path} does not read as a sound database ({error}); it was left exactly as it is",
-            hint=f"the memory files are untouched; {TO_MEND_A_STORE}",
-        )
+        return _damaged(path, str(error))
     if cannot:
         return StoreUnavailable(f"the store {path} cannot be read or written now ({error})", hint=READ_ONLY_HINT)
     return Defect(f"SQLite refused a statement: {error}")
+
+
+def _damaged(path: str, reason: str) -> StoreDamaged:
+    return StoreDamaged(
+        f"{path} does not read as a sound database ({reason}); it was left exactly as it is",
+        hint=f"the memory files are untouched; {TO_MEND_A_STORE}",
+    )
 
 
 def _is_full(directory: str) -> bool:

@@ -134,10 +134,27 @@ def digests(connection: apsw.Connection) -> list[str]:
     """The texts that are not the bytes that were written, told by the memories that have or had them."""
     wrong = [
         number
-        for number, digest, content in connection.execute("SELECT id, digest, content FROM text")
-        if fingerprint(text_content(content)) != digest
+        for number, digest, content in connection.execute("SELECT id, digest, CAST(content AS BLOB) FROM text")
+        if fingerprint(content) != digest
     ]
     return [_whose(connection, number) for number in wrong]
+
+
+def unreadable(connection: apsw.Connection, seconds: float | None = None) -> list[str]:
+    """The tables with a text that is not UTF-8, which SQLite's own check does not mind. `seconds`: how long it may
+    take; the texts of the memories and their terms are then left to the looks at these. None: every row is read."""
+    found: list[str] = []
+    until = None if seconds is None else time.monotonic() + seconds
+    for kind, name in _objects(connection):
+        if kind != "table" or name.startswith("search_index") or (until and name in ("text", "search_document")):
+            continue
+        try:
+            for number, _ in enumerate(connection.execute(f'SELECT * FROM "{name}"')):
+                if until is not None and number % LEAST == 0 and time.monotonic() > until:
+                    return found
+        except UnicodeDecodeError:
+            found.append(f"table {name} has a text that is not UTF-8")
+    return found
 
 
 def terms(connection: apsw.Connection, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> Sample:

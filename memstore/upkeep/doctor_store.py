@@ -277,7 +277,8 @@ def _begin_index_check(scene: Scene) -> None:
 def _integrity(scene: Scene) -> list[str]:
     try:
         with scene.view() as connection:
-            return examining.integrity(connection)
+            found = examining.integrity(connection)
+            return found or examining.unreadable(connection, None if scene.thorough else _SECONDS)
     except StoreDamaged as error:
         return [str(error)]
 

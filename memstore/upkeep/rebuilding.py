@@ -104,7 +104,7 @@ def _unsound(path: str) -> list[str]:
             if not found:
                 backup.check_texts(connection, path)
                 found = [f"{name} is not what its newest version says" for name in examining.heads(connection)]
-            return found
+            return found or examining.unreadable(connection)
     finally:
         link.leave()
 

@@ -450,6 +450,18 @@ def test_a_registry_file_that_cannot_be_read_is_mended_by_the_command_that_is_na
     assert found(shop) == {}
 
 
+def test_a_text_that_is_not_utf_8_is_damage_to_every_command(shop: Desk):
+    plant(shop, "UPDATE text SET content = CAST(x'ff41' AS TEXT) WHERE content LIKE '%three%'")
+    seen = look(shop)
+    told = [one for one in seen.findings if one.check not in EVERYWHERE]
+    assert {one.severity for one in told} == {"error"} and "digests" in {one.check for one in told}
+    assert all("memstore rebuild" in one.mend and "own fault" not in one.what for one in told)
+    with pytest.raises(StoreDamaged, match="is not UTF-8"):
+        shop.open().show("b")
+    plant(shop, "UPDATE shown SET name = CAST(x'ff' AS TEXT) WHERE name = 'a.md'")
+    assert "table shown has a text that is not UTF-8" in found(shop)["integrity"].what
+
+
 def test_the_folder_of_another_project_is_not_said_to_be_taken_in(shop: Desk, tmp_path: Path):
     place = tmp_path / "new"
     (place / ".git").mkdir(parents=True)

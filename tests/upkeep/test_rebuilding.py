@@ -188,6 +188,7 @@ def test_h22_d_a_foreign_log_takes_nothing_from_a_sound_database(desk: Desk):
     [
         ("DROP TABLE lease", "table lease is missing"),
         ("DROP TABLE shown", "table shown is missing"),
+        ("UPDATE shown SET name = CAST(x'ff' AS TEXT) WHERE name = 'long.md'", "has a text that is not UTF-8"),
         ("PRAGMA user_version = 5", "of a later schema"),
         ("UPDATE memory SET description = 'x' WHERE path = 'note-1.md'", "note-1.md is not what its newest version"),
     ],
