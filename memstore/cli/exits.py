@@ -87,8 +87,11 @@ def _told(run: Callable[[], int], as_json: bool) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("", err=True)
         return INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as alone:
+        click.echo(alone.format_message())
+        return OK
     except click.ClickException as error:
-        return _tell(error, USAGE, error.format_message(), _usage_hint(error), as_json)
+        return _tell(error, USAGE, _one_line(error.format_message()), _usage_hint(error), as_json)
     except errors.MemstoreError as error:
         if isinstance(error, errors.Defect):
             _trace()
@@ -101,6 +104,12 @@ def _told(run: Callable[[], int], as_json: bool) -> int:
         message = f"memstore's own fault: {type(error).__name__}: {error}"
         hint = "please report it; MEMSTORE_DEBUG=1 shows where it happened"
         return _tell(error, DEFECT, message, hint, as_json)
+
+
+def _one_line(message: str) -> str:
+    """The choices of an argument come a line each."""
+    first, *choices = message.split("\n\t")
+    return f"{first} {' '.join(choices)}" if choices else message
 
 
 def _usage_hint(error: click.ClickException) -> str:

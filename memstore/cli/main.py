@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from memstore import __version__
-from memstore.cli import exits
+from memstore.cli import examples, exits
 from memstore.cli.state import State
 from memstore.errors import InputRefused
 
@@ -102,6 +102,7 @@ class Program(click.Group):
         if not isinstance(command, click.Command):
             command = getattr(module, f"{name}_command")
         assert isinstance(command, click.Command)
+        examples.give(cmd_name, command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -169,7 +170,7 @@ def _check_bytes(args: list[str]) -> None:
 def program(ctx: click.Context, directory: str | None, agent: str | None, quiet: bool) -> None:
     """Keeps the memories of coding agents in one store, and shows them as the files that agents read.
 
-    Every command that reads or writes memories takes --json.
+    Every command that reads or writes memories takes --json. `memstore COMMAND --help` has examples.
     """
     if agent is not None and (not agent or ctx.invoked_subcommand in OF_THE_REPOSITORY):
         what = f"`{ctx.invoked_subcommand}`" if agent else "the empty name"

@@ -29,7 +29,9 @@ _BEYOND = (
 @click.option("--secret-file", metavar="FILE", help="The same with the text of FILE, or of standard input with -.")
 @click.option("--before", metavar="WHEN", help="Take out what is older than WHEN and not current: 2026-03-01, 90d ...")
 @click.option("--finish", is_flag=True, help="Clean the files of the database after a purge that could not.")
-@click.option("--backups", is_flag=True, help="Delete the copies of the database that memstore made as well.")
+@click.option(
+    "--backups", is_flag=True, help="Delete the copies of the database that memstore made as well; alone: only these."
+)
 @click.option("--reason", metavar="TEXT", default="", help="Why; it is kept in the history.")
 @click.option("--dry-run", is_flag=True, help="Show what would be taken; change nothing.")
 @click.option("--yes", is_flag=True, help="Do it without asking.")
@@ -45,8 +47,9 @@ def purge(
     [purged] in its place; --before takes what is older than a day, unless it is current. What would be taken is shown
     first. Of it stays who took how much, when and why. Backups are named, and deleted with --backups.
     """
-    if sum((bool(names), secret is not None, secret_file is not None, before is not None, finish)) != 1:
-        raise click.UsageError("give NAMEs, --secret, --secret-file, --before or --finish")
+    asked = sum((bool(names), secret is not None, secret_file is not None, before is not None, finish))
+    if asked > 1 or not (asked or backups):
+        raise click.UsageError("give one of these: NAMEs, --secret, --secret-file, --before, --finish or --backups")
     if finish and (backups or dry_run or reason):
         raise click.UsageError("--finish only cleans up: leave --backups, --dry-run and --reason out")
     from memstore.cli.word import ask, check_person
@@ -55,6 +58,9 @@ def purge(
         check_person(state.world(), "purge", "what is forgotten for good")
     if finish:
         _finish(state)
+        return
+    if not asked:
+        _copies(state, dry_run, yes)
         return
     from memstore.upkeep.purging import plan
     from memstore.upkeep.purging import purge as take
@@ -123,7 +129,7 @@ def _tell_plan(state: State, planned: Plan, backups: bool) -> None:
         state.report(f"from the history: {_counted(planned.taken)}")
     for path in planned.files:
         state.report(printable(f"holds it {path}"))
-    for path in planned.copies:
+    for path in planned.copies if backups or not planned.nothing else ():
         state.report(printable(f"{'deletes' if backups else 'may hold'} {path}"))
 
 
@@ -145,7 +151,8 @@ def _tell(state: State, done: Purged) -> None:
     for column in done.left:
         state.note(f"still holds it: the database's column {column}, which memstore needs as it is")
     if done.copies:
-        state.note(f"{plural(len(done.copies), 'copy', 'copies')} of the database from before may hold it: --backups")
+        copies = plural(len(done.copies), "copy", "copies")
+        state.note(f"{copies} of the database from before may hold it: `memstore purge --backups` deletes them")
     if done.whole:
         state.report("found in no file of the store and of its memory folders")
     state.note(_BEYOND)
@@ -167,6 +174,34 @@ def _finish(state: State) -> None:
         raise exits.Finished(exits.GONE)
     told = ", ".join(f"#{tombstone.seq}" for tombstone in waiting)
     state.report(f"the files are clean after {told}" if told else "the files are clean; nothing had waited for that")
+
+
+def _copies(state: State, dry_run: bool, yes: bool) -> None:
+    """Deletes the copies of the database alone: those that a purge left and named."""
+    from memstore.cli.word import ask
+    from memstore.upkeep.purging import delete_copies, found_copies
+
+    with state.open() as memories:
+        found = found_copies(memories)
+    if not (dry_run and state.json):
+        for path in found:
+            state.report(printable(f"deletes {path}"))
+    removed: tuple[str, ...] = ()
+    if found and not dry_run:
+        ask(state, "Delete all these?", yes)
+        removed = delete_copies(found)
+    left = [path for path in found if path not in removed]
+    if state.json:
+        told = {"dry_run": dry_run, "what": "copies", "copies": left, "removed": list(removed), "seq": None}
+        state.emit("purge", {**_NOTHING, **told, "finished": not left})
+    if not found or dry_run:
+        state.report("nothing was changed" if found else "there is no copy of the database")
+        return
+    state.report(f"deleted {plural(len(removed), 'copy', 'copies')} of the database; `memstore backup` makes a new one")
+    for path in left:
+        state.note(f"could not be deleted: {path}")
+    if left:
+        raise exits.Finished(exits.GONE)
 
 
 _NOTHING: dict[str, object] = {

@@ -66,6 +66,8 @@ def _tell(state: State, done: Rebuilt) -> None:
         state.report(f"read {texts} in the old file; none of them is missing")
         return
     state.report(printable(f"read {texts} in the old file, of which {len(done.saved)} are in {done.directory}"))
+    if len(living) < len(done.saved):
+        state.report("those in its directory texts are of earlier versions; delete them when you miss nothing")
     if living:
         from shlex import quote
 

@@ -86,7 +86,10 @@ def marked(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, wide: str = "") -> str:
-    """A table on a terminal; else a line for each row, parted by tabs. `wide`: the column that may be cut."""
+    """A table on a terminal; else a line for each row, parted by tabs. `wide`: the column that may be cut.
+
+    Nothing else is: a token or a path is there to be copied. The terminal breaks a line that is too long.
+    """
     if not drawn():
         return "\n".join("\t".join(printable(cell) for cell in row) for row in rows)
     from io import StringIO
@@ -101,16 +104,16 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, wide: str =
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold" if coloured() else "")
     widths = [max(map(cell_len, column)) for column in zip(headings, *cells, strict=True)]
     rest = size - sum(width + 2 for heading, width in zip(headings, widths, strict=True) if heading != wide)
-    for heading in headings:
-        most = max(16, rest - 2) if heading == wide else None
-        grid.add_column(heading, no_wrap=True, overflow="ellipsis", max_width=most)
+    for heading, width in zip(headings, widths, strict=True):
+        most = min(width, max(16, rest - 2)) if heading == wide else width
+        grid.add_column(heading, no_wrap=True, overflow="ellipsis", width=most)
     for row in cells:
         grid.add_row(*map(Text, row))
     target = StringIO()
     console = Console(
         file=target,
         force_terminal=coloured(),
-        width=size,
+        width=max(size, sum(widths) + 2 * len(widths)),
         highlight=False,
         markup=False,
         emoji=False,

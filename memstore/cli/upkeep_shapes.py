@@ -18,7 +18,7 @@ UPKEEP: dict[str, Shape] = {
     "config path": {"path": "text", "exists": "flag"},
     "purge": {
         "dry_run": "flag",
-        "what": "text",  # memory, secret, before or finish
+        "what": "text",  # memory, secret, before, copies or finish
         "memories": ["text"],  # those that go; for a secret the living ones that are changed
         "lines": "number",  # of the index that are changed
         "taken": "counts",  # by kind, out of the history

@@ -101,9 +101,13 @@ def chosen(home: str, store: str, reference: str, given: str) -> str:
         number = 1 if reference == LATEST else int(reference)
         if 1 <= number <= len(wanted):
             return wanted[number - 1].path
+        if not known:
+            raise NotFound(
+                f"there is no backup of this store in {directory_of(home, store)}",
+                hint="`memstore backup` makes one; of a database that is damaged, `memstore rebuild` saves what it can",
+            )
         raise NotFound(
-            f"there is no backup {reference} in {directory_of(home, store)}",
-            hint="see `memstore backup --list`; without a backup, `memstore rebuild` saves what can be saved",
+            f"there is no backup {reference} in {directory_of(home, store)}", hint="see `memstore backup --list`"
         )
     if not os.path.lexists(given):
         raise NotFound(f"there is no file {given}", hint="see `memstore backup --list`")

@@ -219,9 +219,9 @@ def settings(scene: Scene) -> Iterator[Finding]:
             try:
                 Settings(**{source: texts}).get(name)
             except SettingRefused as error:
-                hint = f"unset {key.variable}" if source == "environment" else f"`memstore config unset {name}`"
-                user = " with --user" if source == "user" else ""
-                yield Finding("settings", "warning", str(error), why, f"{error.hint}; or {hint}{user}")
+                user = "--user " if source == "user" else ""
+                hint = f"unset {key.variable}" if source == "environment" else f"`memstore config unset {user}{name}`"
+                yield Finding("settings", "warning", str(error), why, f"{error.hint}; or {hint}")
         unknown = [] if source == "environment" else sorted(set(texts) - set(KEYS))
         for name in unknown:
             what = f"there is no setting {name!r}, which the {source}'s settings name"

@@ -65,7 +65,7 @@ def test_a_damaged_database_names_the_way_out_and_the_way_out_works(run: Run, da
         failed = run(*command)
         assert failed.code == 6, failed
         assert "memstore restore-backup latest" in failed.err and "memstore rebuild" in failed.err
-    assert "there is no backup latest" in run("restore-backup", "latest", "--yes").err
+    assert "there is no backup of this store" in run("restore-backup", "latest", "--yes").err
     looked = run("rebuild", "--dry-run")
     assert looked.code == 0 and "does not read as a sound database" in looked.out
     assert database.read_bytes() == b"not a database " * 99

@@ -189,3 +189,10 @@ def test_an_argument_that_is_not_utf8_is_refused_and_is_nobodys_fault(run: Run, 
 @pytest.mark.parametrize("command", [["show", "a", "--version", "9" * 30], ["log", "-n", "9" * 30]])
 def test_a_number_beyond_every_store_is_refused(run: Run, command: list[str]) -> None:
     assert run(*command).code == 2
+
+
+def test_choices_stand_in_one_line_and_a_group_alone_shows_its_help(run: Run):
+    told = run("set", "note").err.splitlines()
+    assert told[0] == "memstore: Missing argument 'FIELD'. Choose from: name, description, type"
+    alone = run("db")
+    assert alone.code == 0 and alone.out == run("db", "--help").out and alone.err == ""

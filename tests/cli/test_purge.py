@@ -135,9 +135,9 @@ def test_at_a_terminal_a_secret_is_asked_for_and_not_shown(run: Run, repo: Path,
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        ((), "give NAMEs"),
-        (("key", "--before", "1d"), "give NAMEs"),
-        (("--secret", "a", "--secret-file", "-"), "give NAMEs"),
+        ((), "give one of these"),
+        (("key", "--before", "1d"), "give one of these"),
+        (("--secret", "a", "--secret-file", "-"), "give one of these"),
         (("--finish", "--backups"), "only cleans up"),
         (("--secret", ""), "no text to purge"),
         (("--secret", "urge"), "cannot be told from the mark"),
@@ -160,3 +160,23 @@ def test_a_short_secret_is_warned_of(run: Run, key: str):
 def test_a_memory_that_was_never_there_is_not_found(run: Run, key: str):
     assert run("purge", "absent", "--yes").code == 3
     assert json.loads(run("purge", "absent", "--yes", "--json").out)["error"]["code"] == 3
+
+
+def test_the_copies_that_a_purge_left_can_be_deleted_afterwards(
+    run: Run, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    run("backup", "--json")
+    run("backup", str(tmp_path / "mine.db"))
+    done = run("purge", "key", "--yes")
+    assert "1 copy of the database from before may hold it: `memstore purge --backups` deletes them" in done.err
+    assert "may hold" not in run("purge", "--before", "180d").out
+    path = run("backup", "--list", "--json").json["backups"][0]["file"]
+    shown = run("purge", "--backups", "--dry-run")
+    assert shown.code == 0 and f"deletes {path}" in shown.out and os.path.exists(path)
+    assert run("purge", "--backups").code == 2 and os.path.exists(path)
+    gone = run("purge", "--backups", "--yes", "--json").json
+    assert gone["removed"] == [path] and gone["finished"] and gone["copies"] == []
+    assert not os.path.exists(path) and (tmp_path / "mine.db").exists()
+    assert "there is no copy of the database" in run("purge", "--backups").out
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert run("purge", "--backups", "--yes").code == 5

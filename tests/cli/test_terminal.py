@@ -86,6 +86,16 @@ def test_a_terminal_gets_a_table_with_wide_characters_aligned(run: Run, repo: Pa
     assert lines[1].index("project") == lines[2].index("project") + 3  # three characters, six columns
 
 
+def test_what_is_there_to_be_copied_is_never_cut(run: Run, repo: Path):
+    name = "a-name-that-is-as-long-as-some-names-become-in-time"
+    token = run("write", name, "text", "-d", "long " * 30, "--json").json["memory"]["token"]
+    listed = _on_a_terminal(["-C", str(repo), "list"], NO_COLOR="1")
+    assert name in listed and token in listed and "…" in listed
+    file = run("backup", "--json").json["file"]
+    backups = _on_a_terminal(["-C", str(repo), "backup", "--list"], NO_COLOR="1").replace("\r", "")
+    assert file in backups and backups.split("\n")[1].startswith("1 ")
+
+
 def test_a_terminal_gets_bold_hits_unless_colours_are_off(run: Run, repo: Path):
     run("write", "note", "a real database")
     coloured = _on_a_terminal(["-C", str(repo), "search", "database"])
