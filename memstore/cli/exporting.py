@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memstore.files.selecting import Format
     from memstore.upkeep.exporting import Asked, Point
 
+_PACKED = (".tar", ".gz", ".tgz", ".bz2", ".tbz", ".xz", ".txz", ".zst", ".7z", ".rar")
 _SCOPE = re.compile(r"private|team|all|agent/[^/]+")
 _OPERATION = re.compile(r"#?\d+")
 
@@ -117,6 +118,11 @@ def _format(target: str, kind: str | None) -> Format | None:
         if kind not in (None, "json"):
             raise InputRefused(f"standard output takes JSON, not {kind}", hint="name a file")
         return "json"
+    if kind is None and target.lower().endswith(_PACKED):
+        raise InputRefused(
+            f"an export is a directory, a .zip or a .json, and {target} would become a directory",
+            hint="name it .zip, or say --format dir if a directory of that name is meant",
+        )
     return cast("Format | None", kind)
 
 

@@ -50,6 +50,8 @@ def purge(
     asked = sum((bool(names), secret is not None, secret_file is not None, before is not None, finish))
     if asked > 1 or not (asked or backups):
         raise click.UsageError("give one of these: NAMEs, --secret, --secret-file, --before, --finish or --backups")
+    if not asked and reason:
+        raise click.UsageError("--backups alone is no purge, and keeps no reason: leave --reason out")
     if finish and (backups or dry_run or reason):
         raise click.UsageError("--finish only cleans up: leave --backups, --dry-run and --reason out")
     from memstore.cli.word import ask, check_person

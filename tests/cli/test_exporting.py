@@ -113,3 +113,10 @@ def test_json_goes_into_another_repository_and_comes_back_without_news(run: Run,
     (tmp_path / "a.json").write_bytes((tmp_path / "a.json").read_bytes()[:-90])
     refused = run("import", str(tmp_path / "a.json"))
     assert refused.code == 2 and "the export is damaged: line" in refused.err
+
+
+def test_no_directory_is_made_where_an_archive_was_meant(run: Run, tmp_path: Path):
+    run("write", "note", "text")
+    refused = run("export", str(tmp_path / "all.tar.gz"))
+    assert refused.code == 2 and "name it .zip, or say --format dir" in refused.err
+    assert run("export", str(tmp_path / "all.tar.gz"), "--format", "dir").code == 0

@@ -136,6 +136,7 @@ def test_at_a_terminal_a_secret_is_asked_for_and_not_shown(run: Run, repo: Path,
     ("call", "said"),
     [
         ((), "give one of these"),
+        (("--backups", "--reason", "old"), "leave --reason out"),
         (("key", "--before", "1d"), "give one of these"),
         (("--secret", "a", "--secret-file", "-"), "give one of these"),
         (("--finish", "--backups"), "only cleans up"),
