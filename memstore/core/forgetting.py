@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from memstore.core.frontmatter import read
 from memstore.core.index_pointer import link_path
+from memstore.core.model import INDEX_NAME
+from memstore.core.names import EXTENSION
 from memstore.core.spellings import spellings
 from memstore.errors import InputRefused
 
@@ -61,6 +63,11 @@ class Secret:
         """The same for a text."""
         return self.out_of(text.encode("utf-8", "surrogatepass"), mark).decode("utf-8", "surrogatepass")
 
+    def out_of_path(self, path: str) -> str:
+        """The path of a memory's file without it; what that ends in stays."""
+        left = self.out_of_text(path, PATH_MARK)
+        return left if left.endswith(EXTENSION) or not path.endswith(EXTENSION) else left + EXTENSION
+
 
 def secret_of(text: str) -> Secret:
     """The secret as it may have been written (see `spellings`).
@@ -80,6 +87,12 @@ def secret_of(text: str) -> Secret:
         raise InputRefused(
             f"{text[:40]!r} cannot be told from the mark {MARK}, which stands where something was taken out",
             hint="nothing secret is left of a text that was purged",
+        )
+    if any(secret.within(name.encode()) for name in (PATH_MARK + EXTENSION, INDEX_NAME)):
+        raise InputRefused(
+            f"{text[:40]!r} stands in names of files that cannot be others: every memory's ends in {EXTENSION}, and"
+            f" {INDEX_NAME} is the index of each folder",
+            hint="give more of the text",
         )
     return secret
 

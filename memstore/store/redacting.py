@@ -14,7 +14,7 @@ import apsw
 from memstore.core.changes import SetIndexLine
 from memstore.core.forgetting import MARK, PATH_MARK, Secret
 from memstore.core.index_pointer import CUT
-from memstore.core.names import collision_key, stem
+from memstore.core.names import EXTENSION, collision_key, stem
 from memstore.core.spellings import Cuts, file_stem
 from memstore.errors import StoreBusy
 from memstore.store import writer
@@ -102,7 +102,9 @@ def file_stems(connection: Reading, secret: Secret) -> set[str]:
     condition, values = _holds("name", secret.forms)
     named = f"SELECT path FROM memory WHERE {condition} UNION SELECT path FROM version WHERE {condition}"
     stems = {stem(path) for (path,) in connection.execute(named, (*values, *values))}
-    return {found for found in stems if any(each in collision_key(found) for each in made)}
+    found = {path for path in stems if any(each in collision_key(path) for each in made)}
+    # A name of one word may be a word of others, but for the file's ending.
+    return {path if "-" in path else path + EXTENSION for path in found}
 
 
 def current_texts(connection: Reading, secret: Secret) -> list[tuple[str, str]]:
@@ -190,6 +192,8 @@ def _redact_column(
         if own and not (theirs and raw in secret.forms):
             continue
         left = secret.out_of(raw, mark)
+        if (table, column) in _OF_FILES and isinstance(value, str):
+            left = secret.out_of_path(value).encode()
         if table not in ("memory", "version"):  # there it is what the text says, which stays as it is
             left = cuts.out_of(left, mark.encode())
         if left == raw:

@@ -15,7 +15,7 @@ from functools import partial
 
 from memstore.app import Memstore
 from memstore.core.changes import Change, Rename, Retire, Revise
-from memstore.core.forgetting import PATH_MARK, Secret, clues
+from memstore.core.forgetting import Secret, clues
 from memstore.core.model import INDEX_NAME, Memory
 from memstore.core.names import alternative, collision_key
 from memstore.errors import Conflict, DiskFull, MemstoreError, PlaceRefused, StoreBusy
@@ -292,7 +292,7 @@ def _revisions(memories: Memstore, secret: Secret) -> tuple[Change, ...]:
         head = memories.store.memory(identity)
         assert head is not None
         content = secret.out_of(head.state.content)
-        new = _free(secret.out_of_text(path, PATH_MARK), taken) if secret.within(path.encode()) else path
+        new = _free(secret.out_of_path(path), taken) if secret.within(path.encode()) else path
         taken.add(collision_key(new))
         if new == path:
             changes.append(Revise(head.id, head.token, content))

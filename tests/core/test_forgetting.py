@@ -70,6 +70,11 @@ def test_a_secret_is_found_as_an_index_line_a_header_and_the_log_write_it():
             assert secret not in left and not any(word in left for word in ("w0rd", "home", "door", "second", "d+"))
 
 
+def test_a_path_keeps_its_ending():
+    assert secret_of("key.md").out_of_path("dir/key.md") == "dir/purged.md"
+    assert secret_of("key").out_of_path("dir/key.md") == "dir/purged.md"
+
+
 def test_what_a_mark_makes_with_the_words_around_it_goes_too():
     assert secret_of("]x").out_of(b"a]xx") == b"a[purged[purged]"
 
@@ -82,7 +87,9 @@ def test_the_beginning_of_it_before_a_cut_is_known():
         assert cuts.out_of(other.encode(), b"[purged]") == other.encode()
 
 
-@pytest.mark.parametrize("text", ["", " \n", "a\0b", "x" * (LONGEST + 1), "purged", "[", "a[purged]b"])
+@pytest.mark.parametrize(
+    "text", ["", " \n", "a\0b", "x" * (LONGEST + 1), "purged", "[", "a[purged]b", ".md", "m", "MEMORY"]
+)
 def test_what_cannot_be_taken_out_is_refused(text: str):
     with pytest.raises(InputRefused):
         secret_of(text)

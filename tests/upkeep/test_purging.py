@@ -370,3 +370,11 @@ def test_what_was_made_of_a_secret_goes_as_well(desk: Desk):
     assert purge(desk, secret=secret).whole
     assert holding(desk, "w0rd", "p@ss", "p-ss") == []
     assert not below.exists() and (Path(desk.folder) / "the-purged-here.md").exists() is False
+
+
+def test_a_secret_that_is_a_file_s_name_leaves_a_file(desk: Desk):
+    desk.write("key", "words\n", description="d")
+    desk.write("other", "in key.md\n", description="d")
+    assert purge(desk, secret="key.md").whole
+    assert not desk.sync().pending and sorted(desk.living()) == ["other.md", "purged.md"]
+    assert desk.text("other").endswith("in [purged]\n") and "purged.md" in desk.files()
