@@ -54,6 +54,7 @@ CHECKS: tuple[Check, ...] = (
     Check("registry", "the registry of repositories", "home", doctor_place.registry),
     Check("spool", "what hooks put aside", "home", doctor_place.spooled),
     Check("leftovers", "what earlier work left", "store", doctor_place.leftovers),
+    Check("draft", "what a restore left", "store", doctor_standing.draft),
     Check("database", "the database", "store", doctor_store.database),
     Check("integrity", "all pages of the database", "database", doctor_store.integrity),
     Check("schema", "the make-up of the database", "database", doctor_store.makeup),
@@ -86,6 +87,7 @@ MENDS: dict[str, Callable[[Scene], str]] = {
     "search-index": doctor_store.mend_index,
     "drift": doctor_store.mend_drift,
     "log": doctor_standing.mend_log,
+    "draft": doctor_standing.mend_draft,
 }
 """What mends the findings of a look, all of them at once; of the others `doctor_files.fix` does."""
 

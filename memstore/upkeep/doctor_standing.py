@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from memstore.core.findings import Finding, Severity
-from memstore.store import examining, holders, jobs, leases
+from memstore.store import examining, holders, jobs, leases, restoring
 from memstore.store.connection import open_link
 from memstore.store.process import is_alive
 from memstore.store.worker_turn import is_working
@@ -48,6 +48,23 @@ def mend_log(scene: Scene) -> str:
     finally:
         link.close()
     return "the log is in the database" if done else ""
+
+
+def draft(scene: Scene) -> Iterator[Finding]:
+    """What a restore that was killed left beside the database."""
+    assert scene.directory is not None
+    if restoring.is_left(scene.directory):
+        what = f"a restore that was interrupted left {restoring.DRAFT} in {scene.directory}"
+        why = "the store is as it was before, or as it was to be; the draft takes room, and may hold what was purged"
+        yield Finding("draft", "note", what, why, "`memstore doctor --fix` removes it", fix=True)
+
+
+def mend_draft(scene: Scene) -> str:
+    """Removes it, unless another restore has begun."""
+    assert scene.directory is not None
+    with restoring.alone(scene.directory):
+        restoring.remove_draft(os.path.join(scene.directory, restoring.DRAFT))
+    return f"removed {restoring.DRAFT}"
 
 
 def clock(scene: Scene) -> Iterator[Finding]:

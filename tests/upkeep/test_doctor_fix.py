@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from memstore.store import restoring
 from tests.cli.conftest import Run, folder, repo, run
 from tests.files.desk import topic
 
@@ -80,3 +81,15 @@ def test_the_command_that_is_named_for_texts_put_aside_shows_them(run: Run, fold
     shown = run(*call)
     assert program == "memstore" and shown.code == 0
     assert [(row["name"], row["reason"]) for row in json.loads(shown.out)] == [("one.md", "is filled with NUL bytes")]
+
+
+def test_what_a_killed_restore_left_is_named_and_removed(run: Run):
+    run("write", "note", "a word")
+    directory = Path(run("where", "--json").json["store_directory"])
+    for name in ("restore.draft", "restore.draft-wal"):
+        (directory / name).write_text("half")
+    with restoring.alone(str(directory)):  # one that is going on
+        assert "left restore.draft" not in run("doctor").out
+    assert "left restore.draft" in run("doctor").out
+    assert "removed restore.draft" in run("doctor", "--fix").out
+    assert not list(directory.glob("restore.draft*"))
