@@ -64,6 +64,16 @@ _OF_FILES = frozenset(
 """Columns that have the path of a memory's file."""
 
 
+_NOT_CURRENT = {
+    "line": "live = 0",
+    "memory": "state <> 'live'",
+    "version": "NOT EXISTS (SELECT 1 FROM memory m WHERE m.pk = version.memory AND m.state = 'live'"
+    " AND m.version = version.number)",
+}
+"""Rows that may lose what only begins like it. Others are as the files show them: an operation has changed them where
+they had all of it."""
+
+
 def redact(connection: apsw.Connection, secret: Secret, reach: Reach, *, rehearsal: bool = False) -> None:
     """Takes the secret out of all rows. Raises StoreBusy where it stands in what is current by now: that is changed by
     an operation first, so that its file follows."""
@@ -180,8 +190,7 @@ def _redact_column(
     cuts: Cuts,
     reach: Reach,
 ) -> set[int]:
-    # A line that lives is as its file shows it, and has been changed by an operation where it had all of it.
-    condition, values = _may_hold(column, secret, cuts, "live = 0" if (table, column) == ("line", "text") else "1")
+    condition, values = _may_hold(column, secret, cuts, _NOT_CURRENT.get(table, "1"))
     touched: set[int] = set()
     mark = PATH_MARK if (table, column) in _OF_FILES else MARK
     where = " AND ".join(f"{key} = ?" for key in keys)
@@ -194,8 +203,7 @@ def _redact_column(
         left = secret.out_of(raw, mark)
         if (table, column) in _OF_FILES and isinstance(value, str):
             left = secret.out_of_path(value).encode()
-        if table not in ("memory", "version"):  # there it is what the text says, which stays as it is
-            left = cuts.out_of(left, mark.encode())
+        left = cuts.out_of(left, mark.encode())
         if left == raw:
             continue
         new = left.decode("utf-8") if isinstance(value, str) else left

@@ -15,9 +15,10 @@ from functools import partial
 
 from memstore.app import Memstore
 from memstore.core.changes import Change, Rename, Retire, Revise
-from memstore.core.forgetting import Secret, clues
+from memstore.core.forgetting import MARK, Secret, clues
 from memstore.core.model import INDEX_NAME, Memory
 from memstore.core.names import alternative, collision_key
+from memstore.core.spellings import Cuts
 from memstore.errors import Conflict, DiskFull, MemstoreError, PlaceRefused, StoreBusy
 from memstore.files.report import Progress, SyncReport
 from memstore.files.temporary import is_ours
@@ -287,11 +288,12 @@ def _revisions(memories: Memstore, secret: Secret) -> tuple[Change, ...]:
     with memories.store.view() as connection:
         found = redacting.current_texts(connection, secret)
     taken = {collision_key(head.path) for head in memories.store.memories()}
+    cuts = Cuts(secret.forms)
     changes: list[Change] = []
     for identity, path in found:
         head = memories.store.memory(identity)
         assert head is not None
-        content = secret.out_of(head.state.content)
+        content = cuts.out_of(secret.out_of(head.state.content), MARK.encode())  # a header may have its beginning
         new = _free(secret.out_of_path(path), taken) if secret.within(path.encode()) else path
         taken.add(collision_key(new))
         if new == path:

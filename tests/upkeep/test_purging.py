@@ -361,6 +361,7 @@ def test_what_was_made_of_a_secret_goes_as_well(desk: Desk):
     secret = "p@ss [w0rd] x9!"
     desk.write("cut", "nothing\n", description="word " * 24 + secret)
     desk.write("cut", "nothing\n", description=secret)
+    desk.write("header", f"{secret}\n", description="all of p@ss [w0…")
     desk.write(f"the {secret} here", "see [it](the-p-ss-w0rd-x9-here.md)\n", description="d")
     below = Path(desk.folder) / secret
     below.mkdir()
