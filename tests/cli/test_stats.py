@@ -54,4 +54,4 @@ def test_a_hostile_directory_does_not_set_how_charts_are_drawn(run: Run, repo: P
         text=True,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert "look at the file matplotlibrc" in done.stderr
+    assert "the file matplotlibrc in this directory" in done.stderr
