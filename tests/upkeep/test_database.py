@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,8 +110,18 @@ def test_a_folder_that_somebody_stands_in_supplies_no_module(memories: Memstore)
     assert "hostile" not in said(memories, Call("tables"))
 
 
-def test_rows_are_handed_on_as_they_come_and_the_child_ends_with_the_call(memories: Memstore):
+def test_rows_are_handed_on_as_they_come_and_the_child_ends_with_the_call(
+    memories: Memstore, monkeypatch: pytest.MonkeyPatch
+):
     sizes: list[int] = []
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Kept(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **more: Any) -> None:
+            super().__init__(*arguments, **more)
+            started.append(self)
+
+    monkeypatch.setattr(database.subprocess, "Popen", Kept)
 
     def enough(piece: bytes) -> None:
         sizes.append(len(piece))
@@ -121,8 +133,8 @@ def test_rows_are_handed_on_as_they_come_and_the_child_ends_with_the_call(memori
         database.run(call, made.path, enough, cwd="/", environment=os.environ, held=made.held)
     assert max(sizes) <= 65_536
     assert not Path(made.path).exists()
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    (child,) = started
+    assert child.returncode is not None
 
 
 def test_files_of_a_store_are_no_scratch(memories: Memstore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
