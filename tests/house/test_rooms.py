@@ -6,11 +6,9 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "memstore").rglob("*.py"))
@@ -45,7 +43,27 @@ DOORS = {
 }
 """Modules that nobody imports but for the library's sake."""
 
-each_module = pytest.mark.parametrize("module", MODULES)
+
+def each(files: list[str]) -> Callable[[Callable[[str], None]], Callable[[], None]]:
+    """One test of a rule for all these files, which tells every file that breaks it."""
+
+    def made(rule: Callable[[str], None]) -> Callable[[], None]:
+        def test() -> None:
+            wrong = []
+            for file in files:
+                try:
+                    rule(file)
+                except AssertionError as broken:
+                    wrong.append(f"{file}: {broken}")
+            assert not wrong, "\n".join(wrong)
+
+        test.__name__, test.__doc__ = rule.__name__, rule.__doc__
+        return test
+
+    return made
+
+
+each_module = each(MODULES)
 
 
 @cache
@@ -152,7 +170,10 @@ def python_files() -> list[str]:
     return sorted(str(path.relative_to(ROOT)) for place in places for path in (ROOT / place).rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", python_files())
+each_file = each(python_files())
+
+
+@each_file
 def test_every_suppression_gives_its_reason(path: str):
     text = (ROOT / path).read_text(encoding="utf-8")
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -163,7 +184,7 @@ def test_every_suppression_gives_its_reason(path: str):
             assert len(reason.split()) >= 2, f"{path}:{token.start[0]}: {token.string}"
 
 
-@pytest.mark.parametrize("path", python_files())
+@each_file
 def test_no_path_of_some_machine_is_in_the_code(path: str):
     text = (ROOT / path).read_text(encoding="utf-8")
     assert re.findall(r"(?<![\w.])/(?:root|opt|work|Users/\w+|home/\w+)/", text) == []

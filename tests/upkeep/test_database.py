@@ -121,7 +121,7 @@ def test_rows_are_handed_on_as_they_come_and_the_child_ends_with_the_call(
             super().__init__(*arguments, **more)
             started.append(self)
 
-    monkeypatch.setattr(database.subprocess, "Popen", Kept)
+    monkeypatch.setattr(subprocess, "Popen", Kept)
 
     def enough(piece: bytes) -> None:
         sizes.append(len(piece))
