@@ -26,7 +26,7 @@ from memstore.files.absorb import Absorber, Plan, Seen, resolver
 from memstore.files.absorb_index import translated
 from memstore.files.report import ImportReport, Noted, Progress
 from memstore.files.source import Source, read_source
-from memstore.store import lines, reader, shown
+from memstore.store import lines, reader, shown, tombstones
 from memstore.store.connection import Reading
 from memstore.store.shown import FolderRow, ShownRow
 from memstore.store.store import Store
@@ -130,8 +130,15 @@ class Import:
             if self._progress is not None:
                 self._progress(done, len(files), name)
             self._plan_file(name, files[name], own[name])
+        self.plan.noted[:] = [self._with_purge(noted) for noted in self.plan.noted]
         if INDEX_NAME in self._source.files:
             self._plan_index(self._source.files[INDEX_NAME])
+
+    def _with_purge(self, noted: Noted) -> Noted:
+        """Who brings back what was forgotten on purpose hears of it."""
+        stone = tombstones.of_path(self._connection, noted.path) if noted.what == "created" else None
+        told = "" if stone is None else f"operation #{stone.seq} purged a memory of this name"
+        return replace(noted, detail="; ".join(filter(None, (noted.detail, told))))
 
     def _order(self, name: str, own: bool) -> tuple[bool, bool, int, str]:
         """The file that has its memory's path goes before one that lies there from before a renaming."""

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from memstore import errors
 from memstore.files.folder import Folder
 from memstore.files.report import ImportReport
+from memstore.upkeep import purging
 from tests.files.desk import PEAK, Desk, topic
 
 
@@ -408,3 +409,13 @@ def test_a_thousand_files_are_imported_in_little_memory(desk: Desk, tmp_path: Pa
     )
     assert ran.returncode == 0, ran.stderr
     assert int(ran.stdout) < 150
+
+
+def test_what_was_purged_comes_back_with_an_older_copy_and_a_word(desk: Desk, tmp_path: Path):
+    desk.write("gone", "The old recipe is long.\n")
+    desk.memories.export_directory(str(tmp_path / "out"))
+    asked = purging.plan(desk.memories, purging.Wanted(("gone",)))
+    purged = purging.purge(desk.memories, asked, reason="")
+    report = desk.memories.import_directory(str(tmp_path / "out"))
+    assert [(noted.path, noted.what) for noted in report.noted] == [("gone.md", "created")]
+    assert report.noted[0].detail == f"operation #{purged.seq} purged a memory of this name"
