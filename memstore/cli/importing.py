@@ -108,9 +108,11 @@ def _import_summary(report: ImportReport, dry_run: bool) -> str:
     operation = "" if report.seq is None else f", operation #{report.seq}"
     would = "would be " if dry_run else ""
     changed = len(report.noted) - report.new - _conflicts(report)
+    # New memories get their lines in any case: these are those of the source's own index.
+    lines = f", {plural(report.lines, 'line')} of its index {would}added" if report.lines else ""
     return (
         f"{plural(report.new, 'memory', 'memories')} {would}new, {changed} changed,"
-        f" {len(report.unchanged)} as they were, {plural(report.lines, 'index line')} {would}added{operation}"
+        f" {len(report.unchanged)} as they were{lines}{operation}"
     )
 
 
