@@ -13,6 +13,7 @@ import pytest
 
 from memstore.cli import db
 from tests.cli.conftest import Run
+from tests.quick_rows import without_numpy
 from tests.upkeep.test_database import ENDLESS
 
 
@@ -21,16 +22,28 @@ def _memory(run: Run) -> None:
     assert run("write", "deploy", "On Fridays, 金曜日", "--type", "project").code == 0
 
 
+@pytest.fixture
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_numpy(tmp_path / "modules", monkeypatch)
+
+
 def started(repo: Path, *args: str, **streams: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "memstore", "-C", str(repo), *args],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         **streams,
     )
 
 
+def environment() -> dict[str, str]:
+    """This test's, with memstore to be found."""
+    places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+
+
+@pytest.mark.usefixtures("quick")
 def test_rows_come_in_the_form_that_is_asked_for(run: Run):
     assert run("db", "rows", "memories", "-c", "path", "-c", "type", "--csv").out == "path,type\ndeploy.md,project\n"
     assert run("db", "rows", "memory", "--where", "path = :p", "-p", "p", "x").out == "[]\n"
@@ -52,6 +65,7 @@ def test_a_terminal_is_steered_by_nothing_that_stands_in_a_memory(
     assert capsys.readouterr().out == "金\\x1b[31mred\\u202e\n\ufffd|\n"
 
 
+@pytest.mark.usefixtures("quick")
 def test_with_json_the_rows_are_ascii(run: Run):
     done = run("db", "query", "SELECT '金' AS sign", "--json")
     assert done.out == '[{"sign": "\\u91d1"}]\n'
@@ -118,14 +132,14 @@ def test_the_shell_works_in_pipes(repo: Path):
     assert child.returncode == 141
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("words", [("db", "tables"), ("db", "shell")])
 def test_a_stream_that_is_closed_from_the_start_is_no_fault(repo: Path, words: tuple[str, ...]):
     line = [sys.executable, "-m", "memstore", "-C", str(repo), *words]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(
         ["sh", "-c", '"$@" >&-', "sh", *line],
         input=b"SELECT 1;\n",
-        env=environment,
+        env=environment(),
         stderr=subprocess.PIPE,
         check=False,
         timeout=60,
@@ -144,6 +158,7 @@ def test_only_a_person_writes_by_hand(run: Run, repo: Path, monkeypatch: pytest.
     assert run("db", "shell", stdin="SELECT 1;\n").code == 0
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_query_without_end_is_ended_by_a_signal_and_leaves_nothing(repo: Path, home: Path, number: signal.Signals):
     child = started(repo, "db", "query", ENDLESS, "--nl")
@@ -155,6 +170,7 @@ def test_a_query_without_end_is_ended_by_a_signal_and_leaves_nothing(repo: Path,
     assert list((home / "memstore" / "snapshots").iterdir()) == []
 
 
+@pytest.mark.usefixtures("quick")
 def test_whoever_reads_no_further_ends_the_query(repo: Path, home: Path):
     child = started(repo, "db", "query", ENDLESS, "--nl")
     assert child.stdout is not None

@@ -16,10 +16,24 @@ from memstore import errors
 from memstore.core.frontmatter import read
 from memstore.files.report import ImportReport
 from memstore.files.source import Asked, read_source
+from memstore.world import World
 from tests.core.test_basic_memory import BOMB, NOTE
 from tests.files.desk import Desk, topic
 from tests.files.packed import member, tarred, zipped
 from tests.files.test_importing import H35, bring, spread, take_out, tree
+from tests.quick_rows import without_numpy
+
+
+@pytest.fixture
+def quick(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are read without numpy. Where each format is tried as a whole, they are read as they always are."""
+    without_numpy(tmp_path_factory.mktemp("quick") / "modules", monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
+    """The memories of the table as it is, to which whatever was done to it must come out the same."""
+    return read_source(str(made(tmp_path_factory.mktemp("plain"), "csv")), World.real()).files
 
 
 def state(desk: Desk) -> tuple[object, ...]:
@@ -103,6 +117,7 @@ def test_each_format_is_found_by_its_content_and_brings_nothing_the_second_time(
     assert (tree(source) if source.is_dir() else source.read_bytes()) == before
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     "text",
     [
@@ -113,25 +128,26 @@ def test_each_format_is_found_by_its_content_and_brings_nothing_the_second_time(
         CSV.replace("content\n", '"content"\n').replace("program\n", 'program\n"",""\n').removesuffix("\n"),
     ],
 )
-def test_what_spreadsheets_do_to_a_table_changes_nothing_in_it(desk: Desk, tmp_path: Path, text: str):
-    found = read_source(str(put(tmp_path / "x.csv", text)), desk.world())
-    assert found.files == read_source(str(made(tmp_path, "csv")), desk.world()).files
+def test_what_spreadsheets_do_to_a_table_changes_nothing_in_it(tmp_path: Path, plain: Mapping[str, bytes], text: str):
+    assert read_source(str(put(tmp_path / "x.csv", text)), World.real()).files == plain
 
 
+@pytest.mark.usefixtures("quick")
 def test_separators_in_the_name_of_a_column_separate_nothing(desk: Desk, tmp_path: Path):
     place = put(tmp_path / "x.csv", 'body,"one;two;three;four"\ntext,x\n')
     assert asking(desk, place).skipped[0][0] == "column one;two;three;four" and "text.md" in desk.living()
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("kind", ["ndjson", "semicolons", "tabs"])
-def test_rows_say_the_same_however_they_are_separated(desk: Desk, tmp_path: Path, kind: str):
-    found = read_source(str(made(tmp_path, kind)), desk.world())
-    assert found.files == read_source(str(made(tmp_path, "csv")), desk.world()).files
+def test_rows_say_the_same_however_they_are_separated(tmp_path: Path, plain: Mapping[str, bytes], kind: str):
+    assert read_source(str(made(tmp_path, kind)), World.real()).files == plain
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar"])
 def test_h35_packed(desk: Desk, tmp_path: Path, kind: str):
-    files = {f"src/{name}": text for name, text in H35.items()}
+    large = {**H35, "big.md": "x" * 1_200_000}
+    files = {f"src/{name}": text for name, text in large.items()}
     source = put(tmp_path / f"src.{kind}", zipped(files) if kind == "zip" else tarred(files, "gz"))
     first = bring(desk, source)
     assert first.new == 4
@@ -140,7 +156,7 @@ def test_h35_packed(desk: Desk, tmp_path: Path, kind: str):
     assert {name for name, _ in first.skipped} == {"pic.png", ".git/", "node_modules/", "empty.md"}
     assert "- loose note" in desk.index()
     assert bring(desk, source).noted == ()
-    unpacked = spread(tmp_path / "unpacked", dict(H35))
+    unpacked = spread(tmp_path / "unpacked", dict(large))
     assert bring(desk, unpacked).noted == ()
     versions = desk.versions()
     take_out(desk, tmp_path / "out")
@@ -148,6 +164,7 @@ def test_h35_packed(desk: Desk, tmp_path: Path, kind: str):
     assert desk.versions() == versions
 
 
+@pytest.mark.usefixtures("quick")
 def test_h09_through_every_format(desk: Desk, tmp_path: Path):
     bombs = {
         "bomb.md": f"---\nname: bomb\n{BOMB}---\nB\n",
@@ -174,6 +191,7 @@ def test_h09_through_every_format(desk: Desk, tmp_path: Path):
     assert len(desk.read("MEMORY.md")) < 25_000
 
 
+@pytest.mark.usefixtures("quick")
 def test_an_edited_row_changes_its_memory_and_one_edited_here_too_is_merged(desk: Desk, tmp_path: Path):
     rows = put(tmp_path / "x.csv", 'name,body\na,"one\ntwo\nthree\nfour"\nb,text\n')
     asking(desk, rows)
@@ -189,6 +207,7 @@ def test_an_edited_row_changes_its_memory_and_one_edited_here_too_is_merged(desk
     assert set(asking(desk, rows).older) == {"a.md", "b.md"}
 
 
+@pytest.mark.usefixtures("quick")
 def test_rows_without_an_index_get_their_lines_in_an_empty_store_too(desk: Desk, tmp_path: Path):
     bring(desk, put(tmp_path / "x.csv", "name,description,body\na,of a,text\n"))
     assert "- [a](a.md) — of a" in desk.read("MEMORY.md")
@@ -207,6 +226,7 @@ def test_two_tables_of_one_database_are_two_sources(desk: Desk, tmp_path: Path):
     assert asking(desk, place, table="one").noted == ()
 
 
+@pytest.mark.usefixtures("quick")
 def test_what_is_said_of_format_and_columns_goes_before_what_is_found(desk: Desk, tmp_path: Path):
     rows = put(tmp_path / "rows.txt", "words;who\nsome text;Ada\n")
     with pytest.raises(errors.ImportRefused) as caught:
@@ -232,6 +252,7 @@ def test_options_that_do_not_fit_are_refused(
     refused(desk, put(tmp_path / "x.json", GRAPH), Asked(None if kind == "csv" else kind, table, columns))
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [

@@ -20,8 +20,11 @@ from memstore.store import snapshot, tombstones
 from memstore.upkeep import backups, purging
 from memstore.upkeep.purging import Purged, Wanted
 from tests.files.desk import Desk, topic
+from tests.race.crowd import CONTEXT
+from tests.upkeep import dying
 
 SECRET = "hunter2-Zaubertrank"
+ISOLATED = ("XDG_", "MEMSTORE_", "GIT_")
 
 
 def purge(desk: Desk, *names: str, secret: str = "", before: int | None = None, with_copies: bool = False) -> Purged:
@@ -292,24 +295,13 @@ def test_who_has_the_store_open_goes_on_with_what_is_left(desk: Desk):
     assert "More words." in desk.text("key")
 
 
-CRASH = """
-import os, signal, sys
-from memstore import Memstore
-from memstore.core.forgetting import secret_of
-from memstore.store import purging as rows, sweeping
-from memstore.upkeep import purging
-where, secret = sys.argv[1:]
-def die(*_, **__):
-    os.kill(os.getpid(), signal.SIGKILL)
-if where == "before": rows.commit = die
-elif where == "inside": rows.tombstones.put = die
-elif where == "logs": purging.redact_logs = die
-elif where == "vacuum": sweeping.sweep = die
-elif where == "log": sweeping._empty_log = die
-with Memstore.open() as memories:
-    wanted = purging.Wanted(secret=secret_of(secret)) if secret != "key" else purging.Wanted(("key",))
-    purging.purge(memories, purging.plan(memories, wanted))
-"""
+def killed(desk: Desk, where: str, wanted: str) -> None:
+    """Another process purges and is killed. It comes from a fork server, so that it costs no start of Python."""
+    environment = {name: os.environ[name] for name in os.environ if name == "HOME" or name.startswith(ISOLATED)}
+    process = CONTEXT.Process(target=dying.purge, args=(str(desk.base / "repo"), environment, where, wanted))
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("where", ["before", "inside", "logs", "vacuum", "log"])
@@ -318,8 +310,7 @@ def test_killed_anywhere_it_is_finished_by_the_same_command(desk: Desk, where: s
     desk.write("other", "Words that stay.\n")
     daily.note(desk.memories, f"used {SECRET}", None)
     desk.close()
-    with child(desk, CRASH, where, SECRET) as killed:
-        assert killed.wait(60) == -signal.SIGKILL
+    killed(desk, where, SECRET)
     desk.memories = desk.open()
     assert "other.md" in desk.living() and "key.md" in desk.living()
     assert purge(desk, secret=SECRET).whole
@@ -331,8 +322,7 @@ def test_killed_anywhere_it_is_finished_by_the_same_command(desk: Desk, where: s
 def test_killed_anywhere_a_memory_is_there_or_gone(desk: Desk, where: str):
     desk.write("key", f"The key of the gate is {SECRET}.\n")
     desk.close()
-    with child(desk, CRASH, where, "key") as killed:
-        assert killed.wait(60) == -signal.SIGKILL
+    killed(desk, where, "key")
     desk.memories = desk.open()
     if where == "vacuum":
         with pytest.raises(NotFound) as caught:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +16,7 @@ from memstore.store import jobs, leases, restoring, runs
 from memstore.store.ddl import migrations
 from memstore.store.migrate import schema_version
 from memstore.store.process import me
-from memstore.upkeep import backups, rebuilding
+from memstore.upkeep import backups, purging, rebuilding
 from memstore.upkeep.restoring import Restored, plan, restore
 from tests.files.desk import Desk
 from tests.store.stores import check_witness, who
@@ -323,9 +321,7 @@ def test_what_was_forgotten_on_purpose_since_is_said_to_come_back(desk: Desk):
 
 
 def forget(desk: Desk) -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "CLAUDECODE"}
-    command = [sys.executable, "-m", "memstore", "-C", str(desk.base / "repo"), "purge", "a", "--yes"]
-    subprocess.run(command, cwd=Path(__file__).parents[2], env=environment, check=True, capture_output=True)
+    assert purging.purge(desk.memories, purging.plan(desk.memories, purging.Wanted(("a",)))).whole
 
 
 def test_a_restore_shows_again_in_every_folder_of_the_store(desk: Desk):
