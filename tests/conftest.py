@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import settings
 
 from tests.skips import pytest_runtest_logreport, pytest_sessionfinish, pytest_terminal_summary
 
-__all__ = ["home", "pytest_runtest_logreport", "pytest_sessionfinish", "pytest_terminal_summary"]
+__all__ = ["home", "pytest_runtest_logreport", "pytest_sessionfinish", "pytest_terminal_summary", "tmp_path"]
 
 # The everyday run tries the same examples each time, so that it fails for its own change only;
 # `prove` looks for new ones and prints how to repeat a failure.
@@ -42,13 +44,30 @@ GIT_CONFIG = """\
 """
 
 
+NUMBERS = count()
+
+
+def fresh(factory: pytest.TempPathFactory, name: str) -> Path:
+    """A new directory. pytest's own way looks through all that the run has made so far, a millisecond each time."""
+    place = factory.getbasetemp() / "t" / f"{name}_{next(NUMBERS)}"
+    place.parent.mkdir(mode=0o700, exist_ok=True)
+    place.mkdir(mode=0o700)
+    return place
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty directory, named after the test as pytest names it."""
+    return fresh(tmp_path_factory, re.sub(r"\W", "_", request.node.name)[:30])
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home directory, which HOME, the XDG directories and MEMSTORE_HOME point into. There is no client."""
     for name in list(os.environ):
         if name.startswith(FOREIGN) or name in FOREIGN_NAMES:
             monkeypatch.delenv(name)
-    place = tmp_path_factory.mktemp("home")
+    place = fresh(tmp_path_factory, "home")
     (place / ".gitconfig").write_text(GIT_CONFIG, encoding="utf-8")
     isolated = {
         "HOME": place,

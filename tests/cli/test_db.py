@@ -79,6 +79,7 @@ def test_options_that_run_code_are_not_passed_on(run: Run, option: str):
     assert run("db", "query", "SELECT 1", option, "x").code == 2
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_scratch_database_takes_rows_and_a_query_brings_it_and_the_store_together(run: Run, repo: Path):
     (repo / "people.csv").write_text("name,desk\ndeploy,7\n")
     assert run("db", "insert", "people", "people.csv", "--csv", "--into", "scratch.db", "--pk", "name").code == 0
