@@ -22,6 +22,13 @@ from memstore.jobs import child
 from memstore.store import foreign
 from memstore.world import World
 
+SQLITE_UTILS = (
+    sys.executable, "-P", "-c",
+    "import sys; sys.modules['numpy'] = None; from sqlite_utils.cli import cli; cli(prog_name='sqlite-utils')",
+)  # fmt: skip
+"""How a process of sqlite-utils begins. It takes numpy where it finds it: to no use here, and most of its start.
+-P: a folder that somebody stands in does not supply the module."""
+
 MOST_BYTES = 128 * 1024 * 1024
 MOST_ROWS = foreign.MOST_ROWS
 _SECONDS = 120.0
@@ -97,7 +104,7 @@ def _without_blobs(columns: Sequence[str], rows: Sequence[list[object]]) -> tupl
 
 def _through_sqlite_utils(kind: str, data: str, path: str, world: World) -> list[dict[str, object]]:
     """The rows of a text, out of a table in the child's memory. All have the same columns."""
-    program = [sys.executable, "-P", "-m", "sqlite_utils", "memory", f"stdin:{kind}", "--no-detect-types"]
+    program = [*SQLITE_UTILS, "memory", f"stdin:{kind}", "--no-detect-types"]
     with tempfile.TemporaryDirectory(prefix="memstore-import-") as scratch:
         told = _run([*program, "select * from stdin"], scratch, data.encode(), path, world)
     if told.code:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from memstore.app import Memstore
 from memstore.core.terms import parse_query
 from memstore.errors import InputRefused
+from memstore.files.tables import SQLITE_UTILS
 from memstore.store.guard import identity
 from memstore.store.home import Home
 from memstore.store.opening import DATABASE
@@ -174,8 +175,7 @@ def run(
     `held`: a file that the child holds open too. `reads`: whether it gets the standard input of this process. Raises
     InputRefused with what sqlite-utils says.
     """
-    # -P: a folder that somebody stands in does not supply the module.
-    argv = [sys.executable, "-P", "-m", "sqlite_utils", call.command, *call.options, "--", database, *call.arguments]
+    argv = [*SQLITE_UTILS, call.command, *call.options, "--", database, *call.arguments]
     try:
         process = subprocess.Popen(
             argv,

@@ -13,18 +13,12 @@ import pytest
 
 from memstore.cli import db
 from tests.cli.conftest import Run
-from tests.quick_rows import without_numpy
 from tests.upkeep.test_database import ENDLESS
 
 
 @pytest.fixture(autouse=True)
 def _memory(run: Run) -> None:
     assert run("write", "deploy", "On Fridays, 金曜日", "--type", "project").code == 0
-
-
-@pytest.fixture
-def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_numpy(tmp_path / "modules", monkeypatch)
 
 
 def started(repo: Path, *args: str, **streams: int) -> subprocess.Popen[bytes]:
@@ -43,7 +37,6 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
 
 
-@pytest.mark.usefixtures("quick")
 def test_rows_come_in_the_form_that_is_asked_for(run: Run):
     assert run("db", "rows", "memories", "-c", "path", "-c", "type", "--csv").out == "path,type\ndeploy.md,project\n"
     assert run("db", "rows", "memory", "--where", "path = :p", "-p", "p", "x").out == "[]\n"
@@ -65,7 +58,6 @@ def test_a_terminal_is_steered_by_nothing_that_stands_in_a_memory(
     assert capsys.readouterr().out == "金\\x1b[31mred\\u202e\n\ufffd|\n"
 
 
-@pytest.mark.usefixtures("quick")
 def test_with_json_the_rows_are_ascii(run: Run):
     done = run("db", "query", "SELECT '金' AS sign", "--json")
     assert done.out == '[{"sign": "\\u91d1"}]\n'
@@ -79,7 +71,6 @@ def test_options_that_run_code_are_not_passed_on(run: Run, option: str):
     assert run("db", "query", "SELECT 1", option, "x").code == 2
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_scratch_database_takes_rows_and_a_query_brings_it_and_the_store_together(run: Run, repo: Path):
     (repo / "people.csv").write_text("name,desk\ndeploy,7\n")
     assert run("db", "insert", "people", "people.csv", "--csv", "--into", "scratch.db", "--pk", "name").code == 0
@@ -133,7 +124,6 @@ def test_the_shell_works_in_pipes(repo: Path):
     assert child.returncode == 141
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("words", [("db", "tables"), ("db", "shell")])
 def test_a_stream_that_is_closed_from_the_start_is_no_fault(repo: Path, words: tuple[str, ...]):
     line = [sys.executable, "-m", "memstore", "-C", str(repo), *words]
@@ -159,7 +149,6 @@ def test_only_a_person_writes_by_hand(run: Run, repo: Path, monkeypatch: pytest.
     assert run("db", "shell", stdin="SELECT 1;\n").code == 0
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_query_without_end_is_ended_by_a_signal_and_leaves_nothing(repo: Path, home: Path, number: signal.Signals):
     child = started(repo, "db", "query", ENDLESS, "--nl")
@@ -171,7 +160,6 @@ def test_a_query_without_end_is_ended_by_a_signal_and_leaves_nothing(repo: Path,
     assert list((home / "memstore" / "snapshots").iterdir()) == []
 
 
-@pytest.mark.usefixtures("quick")
 def test_whoever_reads_no_further_ends_the_query(repo: Path, home: Path):
     child = started(repo, "db", "query", ENDLESS, "--nl")
     assert child.stdout is not None

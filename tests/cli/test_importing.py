@@ -9,13 +9,6 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.files.packed import zipped
-from tests.quick_rows import without_numpy
-
-
-@pytest.fixture(autouse=True)
-def _quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_numpy(tmp_path / "modules", monkeypatch)
-
 
 ROWS = "topic;remark\nAda;Wrote a program\nTwice;one\nTwice;two\nEmpty;\n"
 

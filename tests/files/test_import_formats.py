@@ -21,13 +21,6 @@ from tests.core.test_basic_memory import BOMB, NOTE
 from tests.files.desk import Desk, topic
 from tests.files.packed import member, tarred, zipped
 from tests.files.test_importing import H35, bring, spread, take_out, tree
-from tests.quick_rows import without_numpy
-
-
-@pytest.fixture
-def quick(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are read without numpy. Where each format is tried as a whole, they are read as they always are."""
-    without_numpy(tmp_path_factory.mktemp("quick") / "modules", monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +110,6 @@ def test_each_format_is_found_by_its_content_and_brings_nothing_the_second_time(
     assert (tree(source) if source.is_dir() else source.read_bytes()) == before
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     "text",
     [
@@ -132,13 +124,11 @@ def test_what_spreadsheets_do_to_a_table_changes_nothing_in_it(tmp_path: Path, p
     assert read_source(str(put(tmp_path / "x.csv", text)), World.real()).files == plain
 
 
-@pytest.mark.usefixtures("quick")
 def test_separators_in_the_name_of_a_column_separate_nothing(desk: Desk, tmp_path: Path):
     place = put(tmp_path / "x.csv", 'body,"one;two;three;four"\ntext,x\n')
     assert asking(desk, place).skipped[0][0] == "column one;two;three;four" and "text.md" in desk.living()
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("kind", ["ndjson", "semicolons", "tabs"])
 def test_rows_say_the_same_however_they_are_separated(tmp_path: Path, plain: Mapping[str, bytes], kind: str):
     assert read_source(str(made(tmp_path, kind)), World.real()).files == plain
@@ -164,7 +154,6 @@ def test_h35_packed(desk: Desk, tmp_path: Path, kind: str):
     assert desk.versions() == versions
 
 
-@pytest.mark.usefixtures("quick")
 def test_h09_through_every_format(desk: Desk, tmp_path: Path):
     bombs = {
         "bomb.md": f"---\nname: bomb\n{BOMB}---\nB\n",
@@ -191,7 +180,6 @@ def test_h09_through_every_format(desk: Desk, tmp_path: Path):
     assert len(desk.read("MEMORY.md")) < 25_000
 
 
-@pytest.mark.usefixtures("quick")
 def test_an_edited_row_changes_its_memory_and_one_edited_here_too_is_merged(desk: Desk, tmp_path: Path):
     rows = put(tmp_path / "x.csv", 'name,body\na,"one\ntwo\nthree\nfour"\nb,text\n')
     asking(desk, rows)
@@ -207,7 +195,6 @@ def test_an_edited_row_changes_its_memory_and_one_edited_here_too_is_merged(desk
     assert set(asking(desk, rows).older) == {"a.md", "b.md"}
 
 
-@pytest.mark.usefixtures("quick")
 def test_rows_without_an_index_get_their_lines_in_an_empty_store_too(desk: Desk, tmp_path: Path):
     bring(desk, put(tmp_path / "x.csv", "name,description,body\na,of a,text\n"))
     assert "- [a](a.md) — of a" in desk.read("MEMORY.md")
@@ -226,7 +213,6 @@ def test_two_tables_of_one_database_are_two_sources(desk: Desk, tmp_path: Path):
     assert asking(desk, place, table="one").noted == ()
 
 
-@pytest.mark.usefixtures("quick")
 def test_what_is_said_of_format_and_columns_goes_before_what_is_found(desk: Desk, tmp_path: Path):
     rows = put(tmp_path / "rows.txt", "words;who\nsome text;Ada\n")
     with pytest.raises(errors.ImportRefused) as caught:
@@ -252,7 +238,6 @@ def test_options_that_do_not_fit_are_refused(
     refused(desk, put(tmp_path / "x.json", GRAPH), Asked(None if kind == "csv" else kind, table, columns))
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [

@@ -15,16 +15,12 @@ from memstore.core.plan import Wanted
 from memstore.errors import InputRefused
 from memstore.upkeep import database
 from memstore.upkeep.database import Call
-from tests.quick_rows import without_numpy
 
 ENDLESS = "WITH RECURSIVE a (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM a) SELECT x FROM a"
 
 
 @pytest.fixture
-def memories(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Memstore]:
-    without_numpy(tmp_path_factory.mktemp("quick") / "modules", monkeypatch)
+def memories(tmp_path: Path) -> Iterator[Memstore]:
     place = tmp_path / "repo"
     (place / ".git").mkdir(parents=True)
     (place / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
