@@ -316,7 +316,7 @@ class Memstore:
     def import_directory(
         self, source: str | Source, *, dry_run: bool = False, progress: Progress | None = None
     ) -> ImportReport:
-        """Takes in memories from a path, or what was read there. Nothing there changes; a second time nothing is new."""
+        """Takes in memories from a path, or what was read there. Nothing there changes; twice brings nothing new."""
         from memstore.files.importing import import_source
 
         self.files.absorb()
