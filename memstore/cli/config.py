@@ -10,7 +10,7 @@ import click
 from memstore.cli import inputs
 from memstore.cli.state import State, json_option
 from memstore.cli.terminal import bold, drawn, printable, table
-from memstore.errors import NotFound, NotTrusted, SettingRefused
+from memstore.errors import NotFound, SettingRefused
 
 if TYPE_CHECKING:
     from memstore.core.settings import Key, Settings
@@ -148,12 +148,10 @@ def unset_command(state: State, key: str, user: bool) -> None:
 
 
 def _check_person(world: World, key: Key) -> None:
-    variable = world.agent()
-    if key.personal and variable is not None:
-        raise NotTrusted(
-            f"{key.name} is a person's to set, and ${variable} says that an agent runs this",
-            hint=f"run `memstore config set {key.name} VALUE`, or `unset`, in a terminal of your own",
-        )
+    from memstore.cli.word import check_person
+
+    if key.personal:
+        check_person(world, f"config set {key.name} VALUE`, or `unset", f"the setting {key.name}")
 
 
 def _tell(state: State, key: Key, user: bool, told: str) -> None:

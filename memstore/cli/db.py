@@ -16,7 +16,7 @@ from memstore.cli import exits, inputs
 from memstore.cli.progress import progress_bar
 from memstore.cli.state import State, json_option
 from memstore.cli.terminal import drawn, printable
-from memstore.errors import InputRefused, NotTrusted
+from memstore.errors import InputRefused
 
 if TYPE_CHECKING:
     from memstore.upkeep.database import Call
@@ -282,12 +282,9 @@ def _shown(text: str) -> str:
 
 
 def _consent(state: State, yes: bool) -> None:
-    variable = state.world().agent()
-    if variable is not None:
-        raise NotTrusted(
-            f"only a person writes into the store by hand, and ${variable} says that an agent runs this",
-            hint="run `memstore db shell --write` in a terminal of your own; without --write it reads",
-        )
+    from memstore.cli.word import check_person
+
+    check_person(state.world(), "db shell --write", "writing into the store by hand")
     state.note("this shell writes into the live store: nothing that it does can be undone; `memstore backup` first")
     if yes:
         return

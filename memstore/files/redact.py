@@ -1,4 +1,4 @@
-"""Takes a secret out of a file of the daily log: the one change that is ever made to what stands in one.
+"""Takes a secret out of what no memory is: files of the daily log, which nothing else ever changes, and directories.
 
 The file is exchanged, so that nothing is lost that another program adds meanwhile: what came out is looked at.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 
 from memstore.core.forgetting import Secret
 from memstore.errors import NotProjected
@@ -22,6 +23,15 @@ def redact(folder: Folder, path: str, secret: Secret, now: Callable[[], int], pa
             _redact(directory, name, path, secret, now, pause)
     except OSError as error:
         raise NotProjected(path, walk.strange_of(error).reason) from error
+
+
+def remove_emptied(directory: str, secret: Secret) -> None:
+    """Removes the directories below a memory folder that are called after it and that nothing lies in any more."""
+    for above, names, _ in os.walk(directory, topdown=False):
+        for name in names:
+            if secret.within(os.fsencode(name)):
+                with suppress(OSError):  # what still holds a file is found afterwards
+                    os.rmdir(os.path.join(above, name))
 
 
 def _redact(

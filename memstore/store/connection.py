@@ -126,6 +126,12 @@ class Link:
         except (apsw.Error, UnicodeDecodeError) as error:
             raise self._translated(error) from error
 
+    def seen(self) -> int:
+        """Another number as soon as another connection has committed something."""
+        number = self.connection.pragma("data_version")
+        assert isinstance(number, int)
+        return number
+
     def close(self) -> None:
         """Closes the connection and the queue; in a forked process it leaves them to the one that opened them."""
         if os.getpid() != self._pid:

@@ -20,6 +20,7 @@ from memstore.core.model import INDEX_NAME, Memory
 from memstore.core.names import alternative, collision_key
 from memstore.core.spellings import Cuts
 from memstore.errors import Conflict, DiskFull, MemstoreError, PlaceRefused, StoreBusy
+from memstore.files.redact import remove_emptied
 from memstore.files.report import Progress, SyncReport
 from memstore.files.temporary import is_ours
 from memstore.store import purging, redacting, sweeping, tombstones
@@ -34,7 +35,6 @@ from memstore.upkeep.purging_files import (
     own_places,
     redact_logs,
     remove,
-    remove_emptied,
 )
 from memstore.upkeep.searching import search_files
 from memstore.writing import Writer
@@ -144,7 +144,8 @@ def purge(
     notices = clear_beside(memories, wanted.secret)
     if wanted.secret is not None:
         notices += redact_logs(memories, wanted.secret)
-        remove_emptied(memories, wanted.secret)
+        for place in folders(memories):
+            remove_emptied(place, wanted.secret)
         stores = elsewhere(memories, wanted.secret)
         if stores:
             notices.append(

@@ -98,16 +98,6 @@ def clear_beside(memories: Memstore, secret: Secret | None) -> list[str]:
     return []
 
 
-def remove_emptied(memories: Memstore, secret: Secret) -> None:
-    """Removes the directories that are called after it and that nothing lies in any more."""
-    for place in folders(memories):
-        for above, names, _ in os.walk(place, topdown=False):
-            for name in names:
-                if secret.within(os.fsencode(name)):
-                    with suppress(OSError):  # what still holds a file is found afterwards
-                        os.rmdir(os.path.join(above, name))
-
-
 def own_places(memories: Memstore) -> list[str]:
     """Where memstore keeps anything of this store, or of no store: all of its home but what is another store's."""
     home, own = memories.place.home.path, memories.store.id

@@ -165,12 +165,12 @@ class _Putting:
             raise backup.unwritable(before, error) from error
 
     def _put(self, reader: Link, before: str, keeping: backup.Step | None, putting: backup.Step | None) -> None:
-        known = reader.connection.pragma("data_version")
+        known = reader.seen()
         now = self._keep(reader, before, keeping)
 
         def locked() -> None:
             last = now
-            if reader.connection.pragma("data_version") != known:  # somebody wrote until just now: keep that too
+            if reader.seen() != known:  # somebody wrote until just now: keep that too
                 backup.remove_copy(before)
                 last = self._keep(reader, before, None)
             self._calm(last, before)

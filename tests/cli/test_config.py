@@ -160,7 +160,7 @@ def test_what_a_run_may_start_and_cost_is_not_for_an_agent_to_set(
     monkeypatch.setenv("CLAUDECODE", "1")
     for call in (("set", name, value), ("unset", name)):
         failed = run("config", *call, *options)
-        assert failed.code == 5 and "a person's to set, and $CLAUDECODE says" in failed.err
+        assert failed.code == 5 and "a person's decision, and $CLAUDECODE says" in failed.err
     assert run("config", "get", name, *options).out == f"{value}\n"
     assert run("config", "set", "extract.every", "2", *options).code == 0
 

@@ -145,7 +145,7 @@ def test_only_a_person_writes_by_hand(run: Run, repo: Path, monkeypatch: pytest.
     assert run("show", "deploy", "--json").json["memory"]["pinned"]
     monkeypatch.setenv("CLAUDECODE", "1")
     refused = run("db", "shell", "--write", "--yes", stdin="UPDATE memory SET pinned = 0;\n")
-    assert (refused.code, "only a person" in refused.err) == (5, True)
+    assert (refused.code, "a person's decision, and $CLAUDECODE says" in refused.err) == (5, True)
     assert run("db", "shell", stdin="SELECT 1;\n").code == 0
 
 

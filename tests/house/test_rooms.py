@@ -137,7 +137,9 @@ SQL = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|BEGIN|COMMIT|ROLLBACK|PRAGMA|WIT
 def test_sql_stands_in_the_store_alone(module: str):
     if module.startswith("memstore/store/") or module == "memstore/hook.py":
         return
-    given = [call for name, call in calls(tree(module)) if name.endswith((".execute", ".executemany"))]
+    made = list(calls(tree(module)))
+    assert [call.lineno for name, call in made if name.endswith(".pragma")] == []
+    given = [call for name, call in made if name.endswith((".execute", ".executemany"))]
     texts = [node.value for call in given for node in ast.walk(call) if isinstance(node, ast.Constant)]
     assert [text for text in texts if isinstance(text, str) and SQL.match(text)] == []
 

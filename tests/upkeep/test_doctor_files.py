@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,13 +19,6 @@ from tests.files.desk import Desk, topic
 from tests.files.outages import Unable, mode, read_only
 
 DASH = "\u2014"
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    made = Desk(tmp_path)
-    yield made
-    made.close()
 
 
 def put(desk: Desk, title: str, body: str = "Body.\n") -> None:
